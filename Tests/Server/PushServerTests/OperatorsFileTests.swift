@@ -22,7 +22,7 @@ import Testing
     {
         let directory = try TemporaryDirectory()
         let pool = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
-        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool, now: { .current() })
         #expect(try await file.open() == 0)
         let count = 9000
         // The first event and the last one are the only ones of their apps.
@@ -32,7 +32,7 @@ import Testing
         // What is there already is not added again.
         try await file.add([lines[0], lines[count - 1]])
 
-        let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool, now: { .current() })
         #expect(try await again.open() == UInt64(count * 3))
         for file in [file, again] {
             var (found, since): ([[UInt8]], UInt64) = ([], 0)
@@ -62,7 +62,7 @@ import Testing
     @Test func `What a failed write has left is removed before the next one`() async throws {
         let directory = try TemporaryDirectory()
         let pool = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
-        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool, now: { .current() })
         _ = try await file.open()
         let lines = (1...3).map { Self.line($0) }
         try await file.add([lines[0]])
@@ -77,11 +77,45 @@ import Testing
         close(descriptor)
         try await file.add([lines[1], lines[2]])
 
-        let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool, now: { .current() })
         #expect(try await again.open() == 3)
         for file in [file, again] {
             let page = try await file.page(prefix: "", since: 0, span: .init(), limit: 10, ofLast: false)
             #expect(page.lines == lines && !page.hasMore)
+        }
+        await pool.shutDown()
+    }
+
+    @Test func `The newest event of a file is found at its end, whatever is behind it`() async throws {
+        let directory = try TemporaryDirectory()
+        #expect(OperatorsFile.newest(in: directory.path) == 0)
+        let pool = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
+        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool, now: { .current() })
+        _ = try await file.open()
+        for start in stride(from: 1, through: 9000, by: 500) {
+            try await file.add((start..<start + 500).map { Self.line($0) })
+        }
+        await pool.shutDown()
+        #expect(OperatorsFile.newest(in: directory.path) == 9000)
+        let path = "\(directory.path)/\(OperatorsFile.fileName)"
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        #expect(write(descriptor, "\n\n{\"seq\":-1", 12) == 12)
+        close(descriptor)
+        #expect(OperatorsFile.newest(in: directory.path) == 9000)
+        #expect(truncate(path, 0) == 0)
+        #expect(OperatorsFile.newest(in: directory.path) == 0)
+    }
+
+    @Test func `Events go by the clock by which the log ages, also if that of the computer is ahead`() async throws {
+        let directory = try TemporaryDirectory()
+        let pool = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
+        let (retention, time) = (Duration.seconds(86_400), WallTime.current())
+        let file = OperatorsFile(in: directory.path, retention: retention, on: pool, now: { time })
+        _ = try await file.open()
+        try await file.add([Self.line(1)])
+        for (late, newest) in [(Duration.seconds(86_000), UInt64(1)), (.seconds(90_000), 0)] {
+            let again = OperatorsFile(in: directory.path, retention: retention, on: pool, now: { time + late })
+            #expect(try await again.open() == newest)
         }
         await pool.shutDown()
     }

@@ -25,7 +25,11 @@ extension RouterMachine {
 
     /// Forgets a user in the messages whose devices are looked up from now on.
     package mutating func erase(_ erasure: UserErasure) {
-        if suppressed.users.contains(where: { $0.pseudonym == erasure.pseudonym }) { return }
+        if let index = suppressed.users.firstIndex(where: { $0.pseudonym == erasure.pseudonym }) {
+            // An erasure that is continued also concerns what was accepted meanwhile.
+            suppressed.users[index] = erasure
+            return
+        }
         if suppressed.users.count >= Self.maxErasures { suppressed.users.removeFirst() }
         suppressed.users.append(erasure)
     }

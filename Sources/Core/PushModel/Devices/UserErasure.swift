@@ -27,6 +27,11 @@ package struct UserErasure: Sendable {
         (self.time, self.pseudonym) = (time, pseudonym)
     }
 
+    /// Returns the order with the pseudonym of an earlier one of the same user, which it continues.
+    package func continued(as pseudonym: String) -> UserErasure {
+        UserErasure(of: user, in: apps.map { Array($0) }, at: time, pseudonym: pseudonym)
+    }
+
     /// With this begins each pseudonym. A user who has such a name costs one more look-up, and nothing else.
     private static let mark = "erased:"
 
@@ -47,8 +52,21 @@ package struct ErasedUser: Sendable, Equatable {
     package var devices = 0
     /// The number of stored messages that named the user.
     package var messages = 0
+    /// Whether earlier attempts had not ended, so that there may have been more.
+    package var isContinued = false
 
     package init(devices: Int = 0, messages: Int = 0) {
         (self.devices, self.messages) = (devices, messages)
+    }
+}
+
+/// An erasure that has failed.
+package struct ErasureFault: Error, Sendable {
+    /// What it has changed.
+    package let erased: ErasedUser
+    package let cause: any Error
+
+    package init(_ cause: any Error, after erased: ErasedUser) {
+        (self.cause, self.erased) = (cause, erased)
     }
 }

@@ -14,6 +14,13 @@ package struct Identities: Sendable {
         messageKey = (words[2], words[3])
     }
 
+    /// The bytes from which this was made.
+    package var secret: [UInt8] {
+        [deviceKey.0, deviceKey.1, messageKey.0, messageKey.1].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
+        }
+    }
+
     package func device(of app: AppID, token: Address) -> DeviceID {
         var hash = SipHash(key: deviceKey, isWide: true)
         hash.add(app.name)
@@ -96,6 +103,14 @@ package struct Identities: Sendable {
         case .everyone: return 5
         case .activities(let names): return names.reduce(6) { $0 &+ hash($1) }
         }
+    }
+
+    /// Returns a hash of the user and the apps of an erasure.
+    package func erasure(_ erasure: UserErasure) -> UInt64 {
+        var hash = SipHash(key: messageKey)
+        hash.add(erasure.user)
+        for app in erasure.apps?.map(\.name).sorted() ?? [""] { hash.add(app) }
+        return hash.hash64()
     }
 
     /// Returns a hash of a Live Activity of an app.

@@ -202,6 +202,8 @@ package struct LedgerBacklog: Sendable {
     package var paused: [AppID: WallTime]
     /// The restore that no start has announced yet; nil if there is none.
     package var restored: RestoredLog?
+    /// The number of erasures of users that have begun and not ended.
+    package var openErasures = 0
 
     package init(
         lanes: [(lane: Lane, seqs: [UInt64])] = [], times: [(first: UInt64, time: WallTime)] = [],

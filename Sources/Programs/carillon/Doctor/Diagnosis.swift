@@ -75,6 +75,8 @@ struct Diagnosis {
                 return Finding(
                     .fault, .storeDamaged, "\(name) is damaged: \(why)", at: path,
                     advice: "check the disk, and restore the file from a backup")
+            case .foreign(let what, let remedy):
+                return Finding(.fault, .storeDamaged, what, at: facts.directory, advice: remedy)
             case .unreadable(let why):
                 return Finding(
                     .fault, .notPermitted, "cannot read \(name): \(why)", at: path,

@@ -31,7 +31,7 @@ struct Examination {
             facts.disk = InstallationFacts.disk(of: directory)
             if configuration?.store == nil {
                 facts.ledger = InstallationFacts.storedFile("\(directory)/ledger.db")
-                facts.registry = InstallationFacts.storedFile("\(directory)/registry.db")
+                facts.registry = InstallationFacts.storedRegistry(in: directory)
                 if facts.ledger != nil { facts.lastBackup = BackupRecord(in: directory).last }
             }
             facts.hasRunMark = InstallationFacts.hasRunMark(in: directory)

@@ -48,6 +48,7 @@ package struct APIAnswer: Sendable, Equatable {
         let body = (try? problem.bytes()) ?? Array("{}\n".utf8)
         self.init(status: problem.status, body: body, type: Problem.mediaType, headers: headers)
         reason = problem.reason
+        change = problem.change
     }
 }
 

@@ -18,6 +18,8 @@ package struct Problem: Error, Sendable, Equatable, Codable {
     package var retryAfterMilliseconds: Int64?
     /// The reason for metrics and logs, if the request was not allowed. It is not part of the answer.
     package var reason: AccessReason?
+    /// What the request has changed although it failed. It is recorded, and no part of the answer.
+    package var change: OperatorChange?
     /// The methods of the path, for the header `Allow`.
     package var allow: String?
 

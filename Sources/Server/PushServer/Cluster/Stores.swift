@@ -55,7 +55,7 @@ struct Stores: Sendable {
         var settings = SQLiteLedger.Settings(directory: dependencies.directory)
         let registryPath = "\(settings.directory)/registry.db"
         settings.retention = retention
-        settings.applied = RegistryFacts.history(of: registryPath).applied
+        settings.reached = OperatorsFile.newest(in: settings.directory)
         settings.eventsMissing = { log.eventsMissing($0) }
         settings.files.add(["\(settings.directory)/\(BackupFile.lock)"])
         settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
@@ -96,8 +96,8 @@ extension Logger {
         } else {
             error(
                 """
-                ledger.db ends before events that registry.db has applied: it was lost, cut or replaced by an older \
-                copy; stop and restore a backup. Event numbers go on above those that are lost
+                ledger.db ends before events that other files of the directory know: it was lost, cut or replaced by an \
+                older copy; stop and restore a backup. Event numbers go on above those that are lost
                 """,
                 [
                     .event: "ledger.damaged", .newest: Int(clamping: missing.newest),

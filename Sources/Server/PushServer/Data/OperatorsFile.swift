@@ -85,12 +85,14 @@ final class OperatorsFile: Sendable {
     private let directory: String
     private let retention: Duration
     private let pool: BlockingPool
+    /// The time by which events age. If the clock of the computer is ahead for a while, it is not.
+    private let now: @Sendable () -> WallTime
     /// The lock is held while the file is written or read.
     private let state = Locked(State())
 
-    init(in directory: String, retention: Duration, on pool: BlockingPool) {
+    init(in directory: String, retention: Duration, on pool: BlockingPool, now: @escaping @Sendable () -> WallTime) {
         path = "\(directory)/\(Self.fileName)"
-        (self.directory, self.retention, self.pool) = (directory, retention, pool)
+        (self.directory, self.retention, self.pool, self.now) = (directory, retention, pool, now)
     }
 
     /// Removes what is too old, and returns the number of the newest event; 0 if there is none.
@@ -101,6 +103,21 @@ final class OperatorsFile: Sendable {
                 return state.newest
             }
         }
+    }
+
+    /// The size of the end of a file that is read for its newest line. No line is as long.
+    private static let endSize = 1 << 20
+
+    /// Returns the number of the newest event in the file of a directory; 0 if there is none, or if it cannot be read.
+    static func newest(in directory: String) -> UInt64 {
+        guard let file = try? BackupFile.open("\(directory)/\(fileName)") else { return 0 }
+        defer { close(file.descriptor) }
+        var end = [UInt8](repeating: 0, count: endSize)
+        let offset = max(0, file.size - Int64(endSize))
+        let count = end.withUnsafeMutableBytes { pread(file.descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+        return end.prefix(max(0, count)).split(separator: 0x0a).reversed().lazy.compactMap { Line(Array($0)) }.first?
+            .seq
+            ?? 0
     }
 
     /// Adds lines that are newer than those in the file.
@@ -154,7 +171,7 @@ final class OperatorsFile: Sendable {
         // If this fails, the file may be the earlier or the new one.
         state.isUncertain = true
         let all = try lines()
-        let limit = WallTime.current() - retention
+        let limit = now() - retention
         let kept = Array(all.lines.filter { $0.time >= limit }.suffix(Self.most))
         // Behind a line that was cut, the next one could not be read.
         if kept.count < all.lines.count || !all.isWhole {

@@ -35,6 +35,7 @@ package struct StoppedReader: Sendable {
     package init(of directory: String, socketIn place: String) async throws {
         lock = try Self.locked(directory)
         var settings = SQLiteLedger.Settings(directory: directory)
+        settings.reached = OperatorsFile.newest(in: directory)
         // Nothing that is stored is removed because of its age.
         settings.retention.window = .seconds(100 * 366 * 86_400)
         settings.retention.logAge = settings.retention.window

@@ -5,21 +5,30 @@ extension Pipeline {
     private static let erasedAtOnce = 500
 
     /// Forgets a user. First nothing more is sent, then the data goes.
-    func erase(_ erasure: UserErasure) async throws -> ErasedUser {
-        router.erase(erasure)
-        // A node that does not answer finds no address of the user, and no name in what it reads.
-        _ = await node?.askOthers(NodeQuestion(erasing: erasure), for: Bool.self)
-        var erased = ErasedUser(devices: try await eraseDevices(of: erasure))
-        erased.messages = try await ledger.erase(erasure)
-        try await registry.wipe()
-        return erased
+    ///
+    /// - Throws: ``ErasureFault``. Another call continues an erasure that has failed, or that the end of the process has
+    ///   cut off.
+    func erase(_ order: UserErasure) async throws -> ErasedUser {
+        var erased = ErasedUser()
+        do {
+            let erasure = try await ledger.begin(order)
+            erased.isContinued = erasure.pseudonym != order.pseudonym
+            router.erase(erasure)
+            // A node that does not answer finds no address of the user, and no name in what it reads.
+            _ = await node?.askOthers(NodeQuestion(erasing: erasure), for: Bool.self)
+            try await eraseDevices(of: erasure, counting: &erased.devices)
+            try await registry.wipe()
+            erased.messages = try await ledger.erase(erasure)
+            return erased
+        } catch {
+            throw ErasureFault(error, after: erased)
+        }
     }
 
-    private func eraseDevices(of erasure: UserErasure) async throws -> Int {
+    private func eraseDevices(of erasure: UserErasure, counting count: inout Int) async throws {
         // Without an app: SQLite would read all devices of the app rather than those of the user.
         var filter = DeviceFilter()
         filter.user = erasure.user
-        var count = 0
         var cursor: AudienceCursor?
         repeat {
             let page = try await registry.list(filter, after: cursor, limit: Self.erasedAtOnce)
@@ -30,6 +39,5 @@ extension Pipeline {
             count += erased.count
             cursor = page.next
         } while cursor != nil
-        return count
     }
 }

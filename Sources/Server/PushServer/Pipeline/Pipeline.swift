@@ -74,6 +74,8 @@ final class Pipeline: Sendable {
     let recovered: Backlog
     /// The apps that operators have paused, as of the start.
     var pausedAtOpen: [AppID: WallTime] { stores.backlog.paused }
+    /// The number of erasures of users that had not ended when the ledger was opened.
+    var openErasures: Int { stores.backlog.openErasures }
     private let follower: RegistryFollower
     private let dependencies: Dependencies
     private let admission: PipelineAdmission

@@ -1,3 +1,4 @@
+import Glibc
 import PushAPI
 import PushLoop
 import PushModel
@@ -34,10 +35,12 @@ final class ServedOperators: Sendable {
     static func open(_ pipeline: Pipeline, on base: RunBase) async -> ServedOperators {
         let directory = base.directory.path
         let file = OperatorsFile(
-            in: directory, retention: base.configuration.operators.retention, on: base.threads.files)
+            in: directory, retention: base.configuration.operators.retention, on: base.threads.files,
+            now: { [ledger = pipeline.ledger] in ledger.latest.agedAt })
         let operators = ServedOperators(pipeline, file: pipeline.node == nil ? file : nil, log: base.log)
         await operators.catchUp()
         await operators.announce(PendingOperators(directory: directory))
+        await operators.report(openErasures: pipeline.openErasures)
         return operators
     }
 
@@ -119,6 +122,18 @@ final class ServedOperators: Sendable {
             guard isStored else { return }
         }
         pending.remove()
+    }
+
+    /// Records the erasures of users that an earlier process has begun and not ended. Their names are not known any more.
+    private func report(openErasures count: Int) async {
+        guard count > 0 else { return }
+        log.warning(
+            "erasures of users have begun and not ended: erase these users again", [.count: count])
+        await record(
+            OperatorChange(
+                .operatorUserErase, of: "\(count) erasures that an earlier run has begun",
+                after: "not ended: erase these users again"),
+            by: OperatorName(user: getuid()))
     }
 
     /// Copies what a crash has left in the log alone.

@@ -30,6 +30,8 @@ package enum InstallationFacts {
         case empty
         case damaged(String)
         case unreadable(String)
+        /// The registry is of another installation than the ledger.
+        case foreign(what: String, remedy: String)
     }
 
     /// A database of which only the other one is left.
@@ -83,6 +85,12 @@ package enum InstallationFacts {
         }
     }
 
+    /// Reads the header of `registry.db`, and whether it belongs to the ledger of the directory.
+    package static func storedRegistry(in directory: String) -> StoredFile? {
+        guard let mismatch = StoreFiles.mismatch(in: directory) else { return storedFile("\(directory)/registry.db") }
+        return .foreign(what: mismatch.what, remedy: mismatch.remedy)
+    }
+
     /// Reads the header of a database file; nil if there is no such file.
     package static func storedFile(_ path: String) -> StoredFile? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -108,8 +116,8 @@ package enum InstallationFacts {
     /// has applied events.
     package static func hasRun(in directory: String) -> Bool {
         if hasRunMark(in: directory) { return true }
-        let history = RegistryFacts.history(of: "\(directory)/registry.db")
-        return history.applied > 0 || history.hasDevices
+        let registry = RegistryMark.glance(at: "\(directory)/registry.db")
+        return registry.applied > 0 || registry.hasDevices
     }
 
     /// Returns the process that has locked the directory; nil if none has, or if this user may not know.

@@ -21,6 +21,7 @@ extension LedgerCore {
         if let fault { return .failure(fault) }
         do {
             switch place {
+            case .begin: return .success(ErasureStep(messages: 0, next: nil, pseudonym: try note(erasure)))
             case .waiting(let after):
                 let found = try search(statements.messagesNaming, for: erasure.user, after: after)
                 let count = try change(rows: found.rows) { number throws(StoreError) in
@@ -38,15 +39,20 @@ extension LedgerCore {
                     return .success(ErasureStep(messages: count, next: .scheduled(after: last)))
                 }
                 return .success(ErasureStep(messages: count, next: .freePages(left: try freePages())))
-            case .freePages(let left): return .success(ErasureStep(messages: 0, next: try overwrite(left)))
+            case .freePages(let left):
+                // From now on, the pages of an erasure that was cut off end with those of this one.
+                hasUsedPages = false
+                return .success(ErasureStep(messages: 0, next: try overwrite(left)))
             case .usedPages: return .success(ErasureStep(messages: 0, next: try free()))
             case .log:
                 // What readers still need stays in the log until the next checkpoint.
                 try connection.checkpoint(.truncate, patience: Self.readerPatience)
+                try forget(noteOf: erasure)
                 return .success(ErasureStep(messages: 0, next: nil))
             }
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
+            hasUsedPages = true
             return .failure(LedgerFault("\(error)"))
         }
     }
@@ -117,6 +123,42 @@ extension LedgerCore {
         return 1
     }
 
+    // MARK: Erasures that have not ended
+
+    /// The names of their rows of `meta`, which have the pseudonyms.
+    private static let notes = "erasure/"
+
+    private func name(of erasure: UserErasure) -> String {
+        Self.notes + String(machine.identities.erasure(erasure), radix: 16)
+    }
+
+    /// Notes an erasure, and returns the pseudonym of it: that of the earlier one of the same user, if there is one.
+    private func note(_ erasure: UserErasure) throws(StoreError) -> String {
+        let find = try connection.prepare("SELECT value FROM meta WHERE name = ?")
+        find.bind(1, name(of: erasure))
+        let known = try find.step() ? find.text(0) : ""
+        find.reset()
+        if UserErasure.isPseudonym(known) { return known }
+        let add = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)")
+        add.bind(1, name(of: erasure))
+        add.bind(2, erasure.pseudonym)
+        try add.run()
+        return erasure.pseudonym
+    }
+
+    private func forget(noteOf erasure: UserErasure) throws(StoreError) {
+        let remove = try connection.prepare("DELETE FROM meta WHERE name = ?")
+        remove.bind(1, name(of: erasure))
+        try remove.run()
+    }
+
+    /// Returns the number of erasures that have not ended.
+    static func openErasures(_ connection: SQLiteConnection) throws(StoreError) -> Int {
+        let count = try connection.prepare("SELECT count(*) FROM meta WHERE name > 'erasure/' AND name < 'erasure0'")
+        defer { count.reset() }
+        return try count.step() ? Int(clamping: count.number(0)) : 0
+    }
+
     // MARK: Free pages
 
     private func freePages() throws(StoreError) -> Int {
@@ -135,6 +177,12 @@ extension LedgerCore {
         add.bind(2, Int64(pages * (Self.pageSize - 4)))
         try add.run()
         return .freePages(left: left - pages)
+    }
+
+    /// Makes some pages free that an erasure has used which failed or was killed. Returns whether there are more.
+    func freeUsedPages() throws(StoreError) -> Bool {
+        if hasUsedPages { hasUsedPages = try free() == .usedPages }
+        return hasUsedPages
     }
 
     /// Makes some of these pages free, and returns where to go on. Those of an erasure that a crash has ended are among

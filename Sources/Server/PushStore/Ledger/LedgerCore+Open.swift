@@ -6,8 +6,10 @@ import PushWire
 /// Opening the ledger: its state in memory is rebuilt from the rows.
 extension LedgerCore {
     static func open(_ settings: SQLiteLedger.Settings) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
-        let connection = try connect(settings)
-        let identities = try identities(connection)
+        let registry = try RegistryMark.read(ofStopped: "\(settings.directory)/registry.db")
+        let connection = try connect(settings, registry)
+        let identities = try LedgerSchema.identities(connection)
+        try registry.check(identities, in: settings.directory)
         let core = LedgerCore(
             try SQLiteRows(connection), identities, try numbering(connection), age: try storedAge(connection),
             settings: settings)
@@ -28,15 +30,20 @@ extension LedgerCore {
         var backlog = LedgerBacklog(
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
         backlog.restored = try RestoreRecord.unannounced(in: connection, heads: core.machine.writer.topics)
+        backlog.openErasures = try openErasures(connection)
         backlog.lanes = lanes.lanes
         backlog.stored = stored
         core.publish(isWhole: true)
         return (core, backlog)
     }
 
-    private static func connect(_ settings: SQLiteLedger.Settings) throws(StoreError) -> SQLiteConnection {
+    private static func connect(
+        _ settings: SQLiteLedger.Settings, _ registry: RegistryMark
+    ) throws(StoreError) -> SQLiteConnection {
         let lost = try LostTransactions.saved(of: settings.path)
         let connection = try SQLiteConnection(settings.path)
+        let isNew = try LedgerSchema.version(of: connection) == 0
+        let secret = isNew ? try registry.secretOfNewLedger(in: settings.directory) : nil
         try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
         // Overwrite deleted content in pages that are written anyway. Pages that become free are not written once more;
         // the erasure of a user overwrites them.
@@ -46,10 +53,11 @@ extension LedgerCore {
         try connection.run("PRAGMA wal_autocheckpoint = 0")
         try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
         connection.followLog()
-        try LedgerSchema.prepare(connection)
+        try LedgerSchema.prepare(connection, secret: secret)
         try ImportRecord.refuse(connection)
         if let missing = try MissingEvents.leaveOut(
-            lost, applied: settings.applied, in: connection, at: settings.clock())
+            lost, applied: max(settings.reached, registry.reached(besideNew: isNew)), in: connection,
+            at: settings.clock())
         {
             settings.eventsMissing(missing)
         }
@@ -57,16 +65,6 @@ extension LedgerCore {
         try? connection.checkpoint(.truncate)
         settings.files.add(database: settings.path)
         return connection
-    }
-
-    private static func identities(_ connection: SQLiteConnection) throws(StoreError) -> Identities {
-        let find = try connection.prepare("SELECT value FROM meta WHERE name = 'secret'")
-        defer { find.reset() }
-        guard try find.step(), let identities = Identities(secret: find.blob(0)) else {
-            throw StoreError(
-                .damaged, "\(connection.path) is damaged: its secret is missing or invalid; restore it from a backup")
-        }
-        return identities
     }
 
     private static func numbering(_ connection: SQLiteConnection) throws(StoreError) -> LogWriter {

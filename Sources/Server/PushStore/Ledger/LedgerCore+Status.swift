@@ -16,6 +16,7 @@ extension LedgerCore {
         var status = LedgerStatus()
         status.newest = machine.writer.next - 1
         status.oldest = oldest
+        status.agedAt = ageClock.time
         status.waiting = machine.dedupe.pending.count
         status.scheduled = machine.scheduledCount
         status.messageKeys = machine.dedupe.messages.idCount

@@ -22,7 +22,8 @@ extension LedgerCore {
             let keys = try trimKeys()
             let cancels = try trimCancels(Self.rowsAtOnce, at: age(at: clock()).time)
             let receipts = try trimReceipts(Self.rowsAtOnce, at: age(at: clock()).time)
-            return log || keys || cancels || receipts
+            let pages = try freeUsedPages()
+            return log || keys || cancels || receipts || pages
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             machine.dedupe.examineAllRowsAgain()

@@ -74,6 +74,8 @@ final class LedgerCore {
     private(set) var commits = LedgerCommits()
     /// The number of the last event that is part of a stored trace run.
     var traced: UInt64 = 0
+    /// Whether there may be pages that an erasure has used which failed or was killed.
+    var hasUsedPages = true
     /// The trace run that is being stored.
     var tracing: Tracing?
 

@@ -13,10 +13,11 @@ enum LedgerSchema {
     /// Version 4 has messages of types with words and for kinds of addresses, which earlier versions cannot read.
     static let migrations: [Int64: String] = [1: laterTables, 2: checksums, 3: ""]
 
-    /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``; `age` is the time of
+    /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``, which the registry has, too; `age` is the time of
     ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `log_date…` are the values of
     ///   ``LogDate``; `log_size` is ``LogSize``; `probe` is written to test for free space; `paused/APP` is when an operator paused the app;
-    ///   `restored_…` are the values of ``RestoreRecord``.
+    ///   `restored_…` are the values of ``RestoreRecord``; `erasure/…` are the erasures of users that have not ended;
+    ///   `wipe/…` are pages that an erasure overwrites.
     /// - `log`: events, one `LogSegment` per row.
     /// - `heads`: the number of the newest event of each topic.
     /// - `messages`: accepted messages, many per row. A row is removed when all of its messages are done. The column
@@ -81,17 +82,29 @@ enum LedgerSchema {
         return try version.step() ? version.number(0) : 0
     }
 
+    /// Reads the key of the hashes.
+    static func identities(_ connection: SQLiteConnection) throws(StoreError) -> Identities {
+        let find = try connection.prepare("SELECT value FROM meta WHERE name = 'secret'")
+        defer { find.reset() }
+        guard try find.step(), let identities = Identities(secret: find.blob(0)) else {
+            throw StoreError(
+                .damaged, "\(connection.path) is damaged: its secret is missing or invalid; restore it from a backup")
+        }
+        return identities
+    }
+
     /// Makes the tables of a new file, or migrates those of an older one. A process that is killed meanwhile leaves the
     /// file as it was.
     ///
+    /// - Parameter secret: The key of the hashes in a new file; nil for a random one.
     /// - Throws: ``StoreError/Code/newerVersion`` if a newer version wrote the file.
-    static func prepare(_ connection: SQLiteConnection) throws(StoreError) {
+    static func prepare(_ connection: SQLiteConnection, secret: [UInt8]? = nil) throws(StoreError) {
         // Without a lock first: a file that is up to date is not written.
         if try isCurrent(connection) { return }
         try connection.run("BEGIN IMMEDIATE")
         do throws(StoreError) {
             // Another process may have done it meanwhile.
-            if try !isCurrent(connection) { try bringForward(connection) }
+            if try !isCurrent(connection) { try bringForward(connection, secret) }
             try connection.run("COMMIT")
         } catch {
             try? connection.run("ROLLBACK")
@@ -111,12 +124,12 @@ enum LedgerSchema {
         return false
     }
 
-    private static func bringForward(_ connection: SQLiteConnection) throws(StoreError) {
+    private static func bringForward(_ connection: SQLiteConnection, _ secret: [UInt8]?) throws(StoreError) {
         var found = try version(of: connection)
         if found == 0 {
             try connection.run(tables)
             let add = try connection.prepare("INSERT INTO meta (name, value) VALUES ('secret', ?)")
-            add.bind(1, (0..<32).map { _ in UInt8.random(in: .min ... .max) })
+            add.bind(1, secret ?? (0..<32).map { _ in UInt8.random(in: .min ... .max) })
             try add.run()
             found = 1
         }

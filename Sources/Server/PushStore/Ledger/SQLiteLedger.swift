@@ -45,8 +45,8 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         package var indexDamaged: @Sendable (String) -> Void = { _ in }
         /// The open files of the directory, to which the ledger adds its own.
         package var files = OpenedFiles()
-        /// The number of the last event that the registry has applied, as far as it is known.
-        package var applied: UInt64 = 0
+        /// A number that the ledger had reached, if files other than the registry know one.
+        package var reached: UInt64 = 0
         /// Called on the writing thread while the ledger is opened, if events are missing at its end.
         package var eventsMissing: @Sendable (MissingEvents) -> Void = { _ in }
 

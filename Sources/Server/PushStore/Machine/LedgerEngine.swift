@@ -42,7 +42,11 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog, SentDeliveries {
 
     func status() async -> LedgerStatus
 
-    /// Forgets a user in the stored messages. Returns the number of messages that named the user.
+    /// Notes an erasure before anything is changed. Returns the order to carry out: until it has ended, another one of the
+    /// same user continues it, with the same pseudonym.
+    func begin(_ erasure: UserErasure) async throws(LedgerFault) -> UserErasure
+
+    /// Forgets a user in the stored messages, which ends the erasure. Returns the number of messages that named the user.
     func erase(_ erasure: UserErasure) async throws(LedgerFault) -> Int
 
     /// Prepares for ``close()``. From now on a caller of `note` no longer waits for a store that fails: it would wait

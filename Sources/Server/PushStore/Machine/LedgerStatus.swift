@@ -1,10 +1,13 @@
 package import PushModel
+package import PushTime
 
 /// The state of a ledger, for metrics and operators.
 package struct LedgerStatus: Sendable, Equatable {
     /// The newest number; in a cluster, the sum of the newest numbers of the parts of this node.
     package var newest: UInt64 = 0
     package var oldest: UInt64 = 0
+    /// The time by which keys and events age (``AgeClock``), as of the last commit or trim; only of a ledger in a file.
+    package var agedAt = WallTime.distantPast
     package var waiting = 0
     package var scheduled = 0
     package var messageKeys = 0

@@ -12,6 +12,9 @@ extension PostgreSQLLedger {
     private static let rowsSearched: Int64 = 64
     private static let maxSearches = 20
 
+    /// The database does not note it: each order has a pseudonym of its own.
+    package func begin(_ erasure: UserErasure) async throws(LedgerFault) -> UserErasure { erasure }
+
     package func erase(_ erasure: UserErasure) async throws(LedgerFault) -> Int {
         var count = 0
         do {

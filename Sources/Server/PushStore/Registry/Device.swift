@@ -79,6 +79,21 @@ struct AppliedMark: ActiveRecord {
     }
 }
 
+/// The key of the ids of the devices (``Identities``), in the one row of its table. Without it, a ledger that is made in
+/// the place of a lost one would give the same tokens other ids. Files of earlier versions get it when they are opened.
+struct DeviceSecret: ActiveRecord {
+    static let row: Int64 = 1
+
+    var objectId: Int64? = Self.row
+    var secret: KeyBytes
+
+    static var columns: [Column<DeviceSecret>] { [Column(\.secret, isPrivate: true)] }
+
+    init(_ identities: Identities) {
+        secret = KeyBytes(identities.secret)
+    }
+}
+
 /// A token as a column value. It is empty if the token is unknown.
 struct KeptToken: ColumnBytes, Equatable {
     let token: Address?

@@ -75,6 +75,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         do {
             let registry = try SQLiteRegistry(
                 database, await RegistryKeys(in: database, among: files), identities, options, files, note, now)
+            try await registry.keepSecret(in: directory)
             try await registry.recall()
             files.add(database: path)
             return registry
@@ -103,6 +104,20 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     package func close() async {
         try? await turn.take { try await writeMark() }
         await database.close()
+    }
+
+    /// Stores the key of the ids if the file does not have it.
+    ///
+    /// - Throws: ``StoreError`` if the file has another one.
+    private func keepSecret(in directory: String) async throws {
+        let own = DeviceSecret(identities)
+        try await database.write { transaction in
+            guard let stored = try DeviceSecret.find(DeviceSecret.row, in: transaction) else {
+                try DeviceSecret.upsertAll([own], on: \.objectId, in: transaction)
+                return
+            }
+            guard stored.secret == own.secret else { throw StoreMismatch(hasSecret: true).error(in: directory) }
+        }
     }
 
     /// Loads the state in memory from the file.

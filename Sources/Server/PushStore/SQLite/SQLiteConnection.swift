@@ -33,6 +33,22 @@ final class SQLiteConnection {
         try run("PRAGMA cache_size = \(cachePages)")
     }
 
+    /// Calls `body` with a connection that reads a file which no process uses, and its write-ahead log. The directory is
+    /// not changed.
+    static func reading<Result>(
+        stopped path: String, _ body: (SQLiteConnection) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var log = stat()
+        let hasLog = unsafe stat(path + "-wal", &log) == 0 && log.st_size > 0
+        // To read the log of a process that was killed, SQLite makes a file of shared memory.
+        let memory = path + "-shm"
+        let isNew = unsafe hasLog && access(memory, F_OK) != 0
+        defer { if isNew { unsafe _ = unlink(memory) } }
+        let connection = try SQLiteConnection(path, mode: hasLog ? .readOnly : .immutable)
+        connection.keepLogAtClose()
+        return try body(connection)
+    }
+
     /// Executes statements that have no parameters and whose rows are not needed.
     func run(_ sql: String) throws(StoreError) {
         do {
@@ -48,6 +64,14 @@ final class SQLiteConnection {
         } catch {
             throw StoreError(error, doing: "prepare \(sql)", path: path)
         }
+    }
+
+    /// Whether there is a table. Those of the registry are made at their first use.
+    func has(_ table: String) throws(StoreError) -> Bool {
+        let find = try prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")
+        find.bind(1, table)
+        defer { find.reset() }
+        return try find.step()
     }
 
     var isInTransaction: Bool { database.isInTransaction }

@@ -70,6 +70,7 @@ import Testing
         // An API key may be made before the first start.
         #expect(found(none, some) == [] && found(none, some, hasRun: true) == ["fault store_damaged"])
         #expect(codes { $0.registry = some } == ["fault store_damaged"])
+        #expect(found(some, .foreign(what: "of another", remedy: "put it back")) == ["fault store_damaged"])
     }
 
     @Test func `The endpoints of a Carillon that cannot be asked are not a fault`() {

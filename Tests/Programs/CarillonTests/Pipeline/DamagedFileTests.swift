@@ -27,6 +27,14 @@ import Testing
         try await PythonScene.run("damaged_files", "missing_database")
     }
 
+    @Test func `Beside a ledger that was lost after a kill, no number is used twice`() async throws {
+        try await PythonScene.run("damaged_files", "killed_without_ledger")
+    }
+
+    @Test func `The files of two installations are not served together`() async throws {
+        try await PythonScene.run("damaged_files", "two_installations")
+    }
+
     @Test func `An unusable data directory is reported`() async throws {
         try await PythonScene.run("damaged_files", "unusable_directory")
     }

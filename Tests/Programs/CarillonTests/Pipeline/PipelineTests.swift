@@ -53,6 +53,14 @@ import Testing
         try await PythonScene.run("erase", "next_owner")
     }
 
+    @Test func `An erasure that failed is recorded, and repeating it loses no outcome`() async throws {
+        try await PythonScene.run("erase", "erasure_cut_off")
+    }
+
+    @Test func `An erasure that a kill has cut off is recorded, and can be ended`() async throws {
+        try await PythonScene.run("erase", "killed_erasure")
+    }
+
     @Test func `With CURVE, each client has exactly its rights as of the last reload`() async throws {
         try await PythonScene.run("curve_security", "client_rights")
     }

@@ -114,6 +114,9 @@ import Testing
             await registry.close()
             await scene.ledger.close()
             #expect(try RegistryFacts(of: "\(folder)/registry.db").version == RegistrySchema.version)
+            // From now on, a new ledger would give the devices the same ids.
+            let mark = try RegistryMark.read(ofStopped: "\(folder)/registry.db")
+            #expect(try mark.secretOfNewLedger(in: folder) == scene.identities.secret)
         }
     }
 

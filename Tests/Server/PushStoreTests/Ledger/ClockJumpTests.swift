@@ -24,6 +24,19 @@ import Testing
         }
     }
 
+    @Test func `The clock that other files age by does not jump`() async throws {
+        try await withLedger { scene in
+            let before = await scene.trim().agedAt
+            #expect(before == WallTime(milliseconds: scene.time))
+            scene.setClock(by: Self.day * 800)
+            for _ in 0..<2 {
+                #expect(await scene.trim().agedAt == before)
+                try await scene.reopen()
+                #expect(scene.ledger.latest.agedAt == before)
+            }
+        }
+    }
+
     @Test(arguments: [Duration.seconds(50 * 60), .seconds(2 * 3600), .seconds(86_400), .seconds(1_700_000_000)])
     func `A clock that is set back leaves the log readable`(step: Duration) async throws {
         try await withLedger { scene in

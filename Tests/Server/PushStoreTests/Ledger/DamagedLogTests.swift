@@ -135,15 +135,15 @@ import Testing
         }
     }
 
-    @Test func `A ledger that ends before what the registry has applied leaves numbers out`() async throws {
+    @Test func `A ledger that ends before what other files know leaves numbers out`() async throws {
         try await withLedger { scene in
             for index in 0..<3 { _ = await scene.accept(push("m\(index)")) }
             await scene.ledger.close()
-            scene.applied = 3
+            scene.reached = 3
             try await scene.reopenOnly()
             #expect(scene.missing.isEmpty)
             await scene.ledger.close()
-            scene.applied = 4711
+            scene.reached = 4711
             try await scene.reopenOnly()
             #expect(scene.missing.map(\.newest) == [3] && scene.missing.allSatisfy { $0.transactions == nil })
             let seq = try #require(await scene.accept(push("next")).seq)

@@ -80,6 +80,53 @@ import Testing
         }
     }
 
+    @Test func `An erasure that was cut off is continued with its pseudonym, and ended by it`() async throws {
+        try await withLedger(on: .sqlite) { scene in
+            _ = await scene.accept([try Self.request("held", to: .users(["ada", "bob"]))])
+            let order = { (user: String, apps: [AppID]?) in UserErasure(of: user, in: apps, at: .distantFuture) }
+            let first = try await scene.ledger.begin(order("ada", nil))
+            #expect(scene.backlog.openErasures == 0)
+            for _ in 0..<2 {
+                #expect(try await scene.ledger.begin(order("ada", nil)).pseudonym == first.pseudonym)
+                try await scene.reopen()
+                #expect(scene.backlog.openErasures == 1)
+            }
+            // Other users, and the same one in some apps, are others.
+            for other in [order("bob", nil), order("ada", [Self.shop]), order("ada", [])] {
+                #expect(try await scene.ledger.begin(other).pseudonym == other.pseudonym)
+                _ = try await scene.ledger.erase(other)
+            }
+            let again = try await scene.ledger.begin(order("ada", nil))
+            #expect(again.pseudonym == first.pseudonym)
+            #expect(try await scene.ledger.erase(again) == 0)
+            #expect(try await scene.ledger.begin(order("ada", nil)).pseudonym != first.pseudonym)
+        }
+    }
+
+    @Test func `The pages of an erasure that was cut off become free again`() async throws {
+        try await withLedger(on: .sqlite) { scene in
+            await scene.ledger.close()
+            do {
+                let connection = try SQLiteConnection(scene.path)
+                for number in 1...3 {
+                    let add = try connection.prepare("INSERT INTO meta VALUES ('wipe/' || ?, zeroblob(100000))")
+                    add.bind(1, Int64(number))
+                    try add.run()
+                }
+            }
+            try await scene.reopenOnly()
+            await scene.trim()
+            await scene.ledger.close()
+            do {
+                let connection = try SQLiteConnection(scene.path)
+                let left = try connection.prepare("SELECT count(*) FROM meta WHERE name LIKE 'wipe/%'")
+                defer { left.reset() }
+                #expect(try left.step() && left.number(0) == 0)
+            }
+            try await scene.reopenOnly()
+        }
+    }
+
     private static func copies(of text: String, in folder: String) throws -> Int {
         var count = 0
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) {

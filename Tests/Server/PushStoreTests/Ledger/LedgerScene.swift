@@ -142,8 +142,8 @@ final class LedgerScene {
     /// What was missing at the last opening.
     private let found = Locked<[MissingEvents]>([])
     var missing: [MissingEvents] { found.withLock { $0 } }
-    /// What the registry is said to have applied.
-    var applied: UInt64 = 0
+    /// A number that other files are said to know.
+    var reached: UInt64 = 0
 
     private static func settings(
         _ folder: String, _ clock: Locked<Int64>, _ passed: Locked<Int64>, _ retention: LedgerRetention, _ pages: Int
@@ -162,7 +162,7 @@ final class LedgerScene {
         settings.indexDamaged = { [damaged] part in damaged.withLock { $0.append(part) } }
         settings.eventsDropped = { [dropped] count in dropped.withLock { $0.append(count) } }
         settings.eventsMissing = { [found] missing in found.withLock { $0.append(missing) } }
-        settings.applied = applied
+        settings.reached = reached
         return settings
     }
 

@@ -59,17 +59,57 @@ import Testing
         }
     }
 
-    @Test func `So many changes are remembered`() {
+    @Test func `So many changes are remembered, and of those before, the devices`() {
         let changes = SharedOwnerChanges(limit: 10)
-        let message = Self.message(to: .users(["ada"]))
-        for number in 0..<10 { changes.note(.removed, of: Scene.id(number)) }
-        for number in 10..<15 { changes.note(.newUser(nil), of: Scene.id(number)) }
+        let (personal, broad) = (Self.message(to: .users(["ada"])), Self.message(to: .everyone))
+        /// Returns a letter for each device.
+        func found(_ message: AcceptedMessage, since: UInt32 = 0) -> String {
+            (0..<21).map { number in
+                switch changes.obstacle(to: Scene.id(number), foundAt: since, of: message) {
+                case nil: "-"
+                case .unknownDevice: "u"
+                case .reassigned: "r"
+                default: "?"
+                }
+            }.joined()
+        }
+        for number in 0..<5 { changes.note(.removed, of: Scene.id(number)) }
+        for number in 5..<15 { changes.note(.newUser("ada"), of: Scene.id(number)) }
         #expect(changes.latest == 15)
-        #expect((0..<15).filter { changes.obstacle(to: Scene.id($0), foundAt: 0, of: message) == nil } == [])
+        // The user is still known.
+        #expect(found(personal) == "uuuuu----------------")
         for number in 15..<20 { changes.note(.newUser(nil), of: Scene.id(number)) }
-        #expect(
-            (0..<20).filter { changes.obstacle(to: Scene.id($0), foundAt: 0, of: message) == nil }
-                == Array(0..<10))
-        #expect(changes.obstacle(to: Scene.id(19), foundAt: 20, of: message) == nil)
+        // The first ten are forgotten.
+        #expect(found(personal) == "uuuuurrrrr-----rrrrr-")
+        for number in 20..<30 { changes.note(.newUser(nil), of: Scene.id(100 + number)) }
+        #expect(found(personal) == "uuuuurrrrrrrrrrrrrrr-")
+        #expect(found(broad) == "uuuuu----------------")
+        // What was found after them is not concerned.
+        #expect(found(personal, since: 10) == "----------rrrrrrrrrr-")
+        #expect(found(personal, since: 30) == String(repeating: "-", count: 21))
+    }
+
+    @Test func `What was found before all changes of which anything is known goes to no user`() {
+        let changes = SharedOwnerChanges(limit: 10)
+        let (personal, broad) = (Self.message(to: .users(["ada"])), Self.message(to: .everyone))
+        let obstacle = { (since: UInt32, message: AcceptedMessage) in
+            changes.obstacle(to: Scene.id(5000), foundAt: since, of: message)
+        }
+        for number in 0..<90 { changes.note(.newUser(nil), of: Scene.id(number)) }
+        #expect(obstacle(0, personal) == nil)
+        for number in 90..<100 { changes.note(.newUser(nil), of: Scene.id(number)) }
+        #expect(obstacle(0, personal) == .reassigned && obstacle(9, personal) == .reassigned)
+        #expect(obstacle(10, personal) == nil && obstacle(0, broad) == nil)
+    }
+
+    @Test func `A device without a change is hardly ever among those with one`() {
+        var changes = ForgottenOwners(limit: 10_000)
+        func id(_ number: Int) -> DeviceID { Scene.id(number) }
+        for number in 0..<10_000 { changes.add(id(number), number: UInt32(number), isEnd: number % 2 == 0) }
+        #expect(changes.last == 9999)
+        #expect((0..<10_000).allSatisfy { changes.hasChange(of: id($0)) })
+        #expect((0..<10_000).allSatisfy { $0 % 2 == 1 || changes.hasEnd(of: id($0)) })
+        let wrong = (10_000..<110_000).count { changes.hasChange(of: id($0)) || changes.hasEnd(of: id($0)) }
+        #expect(wrong < 100, "\(wrong) of 100,000")
     }
 }

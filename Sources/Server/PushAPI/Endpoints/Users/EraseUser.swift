@@ -1,5 +1,6 @@
 import PushLoop
 package import PushModel
+import PushStore
 
 /// `DELETE /v1/users/{user}`: forgets a user.
 package struct EraseUser: Endpoint {
@@ -30,16 +31,28 @@ package struct EraseUser: Endpoint {
         let erased: ErasedUser
         do {
             erased = try await searches.run { try await erase(UserErasure(of: input.user, in: wanted, at: .current())) }
-        } catch let fault as LedgerFault {
-            throw Problem(
-                .unavailable,
-                detail: "the user is not erased in all stored messages: \(fault.description); repeat the request")
+        } catch let fault as ErasureFault {
+            var problem = Problem(
+                .unavailable, detail: "the user is not erased completely: \(fault.cause); repeat the request")
+            // A damaged store does not become sound by another request.
+            if let error = fault.cause as? RegistryError, error.code == .damaged {
+                problem = Problem(.internal, detail: "\(error)")
+            }
+            if fault.erased != ErasedUser() {
+                problem.change = change(fault.erased, of: input, to: "begun, and not ended")
+            }
+            throw problem
         }
         guard erased != ErasedUser() else { throw input.unknown }
         return Reply(
             UserErasureAnswer(devices: erased.devices, messages: erased.messages),
-            change: OperatorChange(
-                .operatorUserErase, app: input.app, of: "\(erased.devices) devices, \(erased.messages) messages",
-                after: "erased"))
+            change: change(
+                erased, of: input, to: erased.isContinued ? "erased, in more than one attempt" : "erased"))
+    }
+
+    private func change(_ erased: ErasedUser, of input: Input, to state: String) -> OperatorChange {
+        OperatorChange(
+            .operatorUserErase, app: input.app, of: "\(erased.devices) devices, \(erased.messages) messages",
+            after: state)
     }
 }

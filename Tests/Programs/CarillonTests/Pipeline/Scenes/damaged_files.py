@@ -194,10 +194,78 @@ def missing_database():
         serve = scene.serve()
         serve.heard(f"{name} is missing or empty")
         if name == "ledger.db":
-            serve.heard("ledger.db ends before events that registry.db has applied")
-            assert Producer(serve).push(note("after", token(1)))["seq"] > newest + 1000
+            serve.heard("ledger.db ends before events that other files of the directory know")
+            registered_again(scene, serve, newest)
         serve.stop()
         scene.simulator.kill()
+
+
+def registered_again(scene, serve, newest):
+    """Beside a ledger that is new, numbers go on above the lost ones, and each address is one device, as before."""
+    producer, monitor = Producer(serve), Monitor(serve)
+    assert producer.push(note("after", token(1)))["seq"] > newest + 1000
+    monitor.completed("after")
+    assert control(serve, "POST", "/v1/apps/shop/devices", {"token": token(1), "user": "eve"})[0] == 200
+    sent = len(scene.simulator.accepted())
+    for user in ("ada", "eve"):
+        producer.push({"id": f"to-{user}", "app": "shop", "to": {"users": [user]}, "alert": "private"})
+        monitor.completed(f"to-{user}")
+    # The former owner of the address has none.
+    assert len(scene.simulator.accepted()) == sent + 1
+    assert len(serve.verb("devices", "list", "--json").splitlines()) == 1
+
+
+def killed_without_ledger():
+    """After a kill, too, numbers go on above those of a ledger that is lost, and new changes of operators are listed."""
+    for lost in (["ledger.db"], ["ledger.db", "registry.db"]):
+        scene = Scene()
+        serve = scene.serve()
+        serve.verb("devices", "add", "shop", token(1), "--user", "ada")
+        producer, monitor = Producer(serve), Monitor(serve, since=0)
+        newest = producer.push(note("before", token(1)))["seq"]
+        monitor.completed("before")
+        serve.verb("pause", "shop")
+        serve.verb("resume", "shop")
+        newest = max([newest] + pick(operator_events(serve), "seq"))
+        serve.kill()
+        for name in lost:
+            for end in ("", "-wal", "-shm"):
+                os.remove(os.path.join(scene.data, name + end))
+        serve = scene.serve()
+        serve.heard("ledger.db ends before events that other files of the directory know")
+        assert Producer(serve).push(note("after", token(1)))["seq"] > newest + 1000
+        before = len(operator_events(serve))
+        serve.verb("pause", "shop")
+        assert [event["kind"] for event in operator_events(serve)[before:]] == ["pause"]
+        serve.stop()
+        scene.simulator.kill()
+
+
+def operator_events(serve):
+    """Returns the events of operators as `carillon events` lists them."""
+    return [json.loads(line) for line in serve.verb("events", "--prefix", "operator/", "--json").splitlines()]
+
+
+def two_installations():
+    """The files of two installations are not served together, and doctor says what to do."""
+    one, other = Scene(), Scene()
+    for scene in (one, other):
+        serve = scene.serve()
+        serve.verb("devices", "add", "shop", token(1), "--user", "ada")
+        serve.stop()
+    path = os.path.join(one.data, "registry.db")
+    shutil.copy(path, path + ".own")
+    shutil.copy(os.path.join(other.data, "registry.db"), path)
+    for words, code in ((["serve"], 1), (["doctor", "--offline"], 1)):
+        child = Child(CARILLON, *words, "--config", one.configure())
+        ended, said = child.end(), " ".join(child.lines)
+        assert ended == code and "are not of one installation" in said and "move ledger.db* away" in said, (ended, said)
+    # The way out that the text names: the devices stay.
+    removed(one, "ledger.db")
+    serve = one.serve()
+    assert control(serve, "POST", "/v1/apps/shop/devices", {"token": token(1), "user": "ada"})[0] == 200
+    assert len(serve.verb("devices", "list", "--json").splitlines()) == 1
+    serve.stop()
 
 
 def damaged_message():

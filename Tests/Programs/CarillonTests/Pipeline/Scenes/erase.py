@@ -3,8 +3,9 @@ import glob
 import json
 import os
 import sqlite3
+import subprocess
 import time
-from harness import control, main, Monitor, Producer, Scene, token
+from harness import control, main, Monitor, pick, Producer, replay, Scene, token
 
 NAME, TAG = "zacharias.quintel", "tag-of-zacharias"
 
@@ -125,6 +126,72 @@ def next_owner():
     assert scene.simulator.accepted() == []
     push(producer, "welcome", "next")
     assert monitor.completed("welcome")["welcome"]["sent"] == 4
+    serve.stop()
+
+
+def limit(serve, size):
+    """Sets the maximum file size of the process."""
+    subprocess.run(["prlimit", "--pid", str(serve.process.pid), f"--fsize={size}:"], check=True)
+
+
+def erasures(serve):
+    """Returns what the events of operators say about erasures."""
+    events = replay(serve, 0, "operator/")[0]
+    return [(event["what"], event["after"]) for event in events if event["kind"] == "user_erase"]
+
+
+def failed_erasure(scene):
+    """Erases a user of stored messages while the disk is full. Returns the server, with room, and the messages."""
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, "operator/")
+    serve.verb("devices", "add", "shop", token(1), "--user", NAME)
+    serve.verb("pause", "shop")
+    held = [f"held-{number}" for number in range(300)]
+    statuses = producer.batch([
+        {"id": name, "app": "shop", "to": {"users": [NAME, "other"]}, "alert": "Hello", "custom": {"filler": "x" * 2000}}
+        for name in held])
+    assert set(pick(statuses, "status")) == {"accepted"}, statuses[0]
+    limit(serve, os.path.getsize(scene.data + "/ledger.db-wal") + 150_000)
+    status, answer = control(serve, "DELETE", f"/v1/users/{NAME}")
+    assert status == 503 and "repeat the request" in answer["detail"], (status, answer)
+    limit(serve, "unlimited")
+    monitor.wait("operator/user_erase")
+    assert erasures(serve) == [("1 devices, 0 messages", "begun, and not ended")], erasures(serve)
+    return serve, held
+
+
+def erasure_cut_off():
+    """An erasure that fails midway is recorded, and the one that repeats it completes it with all outcomes."""
+    scene = Scene()
+    serve, held = failed_erasure(scene)
+    assert control(serve, "DELETE", f"/v1/users/{NAME}") == (200, {"devices": 0, "messages": 300})
+    assert erasures(serve)[1:] == [("0 devices, 300 messages", "erased, in more than one attempt")], erasures(serve)
+    assert control(serve, "DELETE", f"/v1/users/{NAME}")[0] == 404
+    serve.stop()
+    serve = scene.serve()
+    assert len(erasures(serve)) == 2, erasures(serve)
+    monitor = Monitor(serve, since=0)
+    serve.verb("resume", "shop")
+    counts = monitor.completed(*held)
+    assert all((one["sent"], one["suppressed"]) == (0, 1) for one in counts.values()), counts
+    assert {event["reason"] for event in monitor.of("delivery/suppressed")} == {"erased"}
+    serve.stop()
+
+
+def killed_erasure():
+    """An erasure that a kill cuts off is recorded by the next start, and the one that repeats it ends it."""
+    scene = Scene()
+    serve, _ = failed_erasure(scene)
+    serve.kill()
+    serve = scene.serve()
+    serve.heard("erasures of users have begun and not ended")
+    assert erasures(serve)[1:] == [("1 erasures that an earlier run has begun", "not ended: erase these users again")]
+    status, answer = control(serve, "DELETE", f"/v1/users/{NAME}")
+    assert status == 200 and answer["devices"] == 0, (status, answer)
+    assert [state for _, state in erasures(serve)[2:]] == ["erased, in more than one attempt"], erasures(serve)
+    serve.stop()
+    serve = scene.serve()
+    assert len(erasures(serve)) == 3, erasures(serve)
     serve.stop()
 
 
