@@ -54,6 +54,7 @@ package struct StoppedReader: Sendable {
         do {
             // Devices that the last events deactivate are inactive, as after a start.
             try await registry.catchUp(from: ledger)
+            await registry.publishOwed()
             control = try await APIServer(
                 at: .socket(path: "\(place)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
                 table: EndpointTable(

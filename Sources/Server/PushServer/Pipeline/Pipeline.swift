@@ -198,6 +198,7 @@ final class Pipeline: Sendable {
             PipelineWitness(
                 router: router, bus: bus, follower: follower, waiting: waiting,
                 heads: { [ledger] in ledger.heads(of: $0) }, health: { [weak self] in self?.healthChanged($0) }))
+        await registry.publishOwed()
         // Its number is below those of the deliveries that begin now.
         if let restored = stores.backlog.restored { announce(restored.event) }
         if node == nil { router.backlog(stores.backlog) }
@@ -295,7 +296,9 @@ final class Pipeline: Sendable {
         let timer = await loop.run { [ledger] in
             LoopBound(loop.scheduleRepeating(every: .seconds(1)) { ledger.trim() }, on: loop)
         }
-        let tidying = Task { [registry, log = dependencies.log] in await registry.keepTidy(log: log) }
+        let tidying = Task { [registry, ledger, log = dependencies.log] in
+            await registry.keepTidy(by: ledger.age, log: log)
+        }
         state.withLock { state in
             state.timer = timer
             state.tidying = tidying

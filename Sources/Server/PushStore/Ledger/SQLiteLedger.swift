@@ -231,6 +231,12 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         return status ?? LedgerStatus()
     }
 
+    package func age() async -> WallTime? {
+        await unlessClosed(on: writing) { [core] in
+            core.valueUnlessClosed.map { core in core.age(at: core.clock()).time }
+        }
+    }
+
     /// Runs `work` on an executor. Returns nil if the executor has stopped.
     func unlessClosed<Result: Sendable>(
         on executor: BlockingExecutor, _ work: @escaping @Sendable () -> Result?

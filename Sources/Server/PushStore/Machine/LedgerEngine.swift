@@ -42,6 +42,10 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog, SentDeliveries {
 
     func status() async -> LedgerStatus
 
+    /// Returns the time by which stored data ages: that of the wall clock, but without its jumps ahead. Returns nil if the
+    /// ledger is closed.
+    func age() async -> WallTime?
+
     /// Notes an erasure before anything is changed. Returns the order to carry out: until it has ended, another one of the
     /// same user continues it, with the same pseudonym.
     func begin(_ erasure: UserErasure) async throws(LedgerFault) -> UserErasure

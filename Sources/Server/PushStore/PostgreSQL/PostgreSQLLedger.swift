@@ -143,6 +143,8 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package func status() async -> LedgerStatus { await gate.run { [core] in core.wrapped.status() } ?? latest }
 
+    package func age() async -> WallTime? { await gate.run { [core] in core.wrapped.age() } }
+
     private func pause(_ time: Duration) async {
         await withCheckedContinuation { continuation in
             let isTaken = gate.execute { [gate] in gate.loop.schedule(after: time) { continuation.resume() } }

@@ -61,6 +61,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     let named = NamedAudiences()
     let activityObserver = ActivityObserver()
     let owners = SharedOwnerChanges()
+    let owed = OwedEvents()
     let updated = UpdatedDevices()
     let choices = StoredTagChoices()
     let state = Locked(State())
@@ -119,11 +120,11 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
         await sessions.close()
     }
 
-    /// Returns the time for a write, later than that of all earlier writes of this node.
+    /// Returns the time for a write, later than that of the last write of this node.
     func stamp() -> WallTime {
         let now = settings.now()
         return state.withLock { state in
-            state.stamp = state.stamp >= now ? state.stamp.adding(milliseconds: 1) : now
+            state.stamp = Self.stamp(after: state.stamp, at: now)
             return state.stamp
         }
     }
@@ -152,5 +153,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
 
     package func updated(_ devices: [DeviceID]) { updated.add(devices, at: settings.now()) }
 
-    package func tidyActivities() async throws -> Bool { try await tidy() }
+    package func tidyActivities(at age: WallTime) async throws -> Bool { try await tidy(at: age) }
+
+    package func publishOwed() async { await tellOwed() }
 }

@@ -24,6 +24,13 @@ struct RecordedDeactivation: Sendable {
             && (device.lastSeen ?? .distantPast) <= min(content.evidence, time)
             && (device.reactivatedAt ?? .distantPast) < time
     }
+
+    /// Returns whether the event says of an active device that it is inactive, and no later event says otherwise: the
+    /// device registered between the look-up of it and the event, or before the event was applied.
+    func isUnanswered(by device: Device) -> Bool {
+        guard device.isActive, !concerns(device) else { return false }
+        return max(device.registeredAt ?? .distantPast, device.reactivatedAt ?? .distantPast) < time
+    }
 }
 
 /// Decides what `device.deactivated` events change. To apply an event twice, or at two nodes at once, has the same
@@ -41,6 +48,8 @@ struct DeactivationBatch: Sendable {
         var emptied: [DeviceID] = []
         /// The devices that were removed or emptied by this.
         var left: [(device: DeviceID, change: SharedOwnerChanges.Change)] = []
+        /// What monitors must learn of devices that stay active.
+        var events: [EventDraft] = []
     }
 
     let marks: [RecordedDeactivation]
@@ -60,12 +69,16 @@ struct DeactivationBatch: Sendable {
     func decide(_ devices: inout DeviceChanges) -> Result {
         var touched: [DeviceID] = []
         var seen: Set<DeviceID> = []
+        var result = Result()
         for mark in marks {
             let id = mark.content.device
             if seen.insert(id).inserted { touched.append(id) }
-            decide(mark, for: id, in: &devices)
+            if let device = devices[id]?.after, mark.isUnanswered(by: device) {
+                result.events.append(answer(to: mark, about: device, in: &devices))
+            } else {
+                decide(mark, for: id, in: &devices)
+            }
         }
-        var result = Result()
         for id in touched {
             if let change = devices[id], let before = change.before {
                 if change.isErased || change.after == nil {
@@ -83,6 +96,17 @@ struct DeactivationBatch: Sendable {
             if device.isEmptied { result.emptied.append(id) }
         }
         return result
+    }
+
+    /// Returns the event of a device that stays active. It is written once, also if the mark is read again.
+    private func answer(
+        to mark: RecordedDeactivation, about device: Device, in devices: inout DeviceChanges
+    ) -> EventDraft {
+        if var change = devices[device.deviceId], mark.time <= now + AgeClock.tolerance {
+            change.after?.reactivatedAt = mark.time
+            devices.put(change, for: device.deviceId)
+        }
+        return EventDraft(.deviceReactivated, of: device, app: mark.content.app)
     }
 
     private func decide(_ mark: RecordedDeactivation, for id: DeviceID, in devices: inout DeviceChanges) {

@@ -20,8 +20,9 @@ struct Device: ActiveRecord {
     var reason: String?
     /// The time at which the device was known to be inactive. A registration after it makes the device active again.
     var evidence: WallTime?
-    /// When an operator last made the device active again. Deactivations that were written earlier do not apply any
-    /// more; later ones do, whatever their evidence.
+    /// When an operator or a registration last made the device active again, or the time of a later deactivation that
+    /// did not apply. Deactivations that were written until then do not apply any more; later ones do, also with earlier
+    /// evidence if it was an operator. Until then, monitors know that the device is active.
     var reactivatedAt: WallTime?
     /// The number of the kind (``AddressKind``); nil for alerts, so that a file of an earlier version needs no change.
     var kind: Int?
@@ -147,6 +148,14 @@ extension Device {
     /// The last time at which the device was certainly active.
     var lastSeen: WallTime? { later(of: seenAt, and: registeredAt) }
 
+    /// Replaces times that were stored while the clock was far ahead. No deactivation would apply until then.
+    mutating func replaceTimes(aheadOf now: WallTime) {
+        let latest = now + AgeClock.tolerance
+        if let time = registeredAt, time > latest { registeredAt = now }
+        if let time = seenAt, time > latest { seenAt = now }
+        if let time = reactivatedAt, time > latest { reactivatedAt = now }
+    }
+
     private func later(of one: WallTime?, and other: WallTime?) -> WallTime? {
         guard let one, let other else { return one ?? other }
         return max(one, other)
@@ -226,5 +235,14 @@ extension Device {
         record.deactivatedAt = deactivatedAt
         record.reason = reason
         return record
+    }
+}
+
+extension EventDraft {
+    /// An event that says that a device is active.
+    init(_ kind: EventKind, of device: Device, app: AppID) {
+        self.init(kind, app: app)
+        self.device = device.deviceId
+        add("address_kind", text: device.place.kind?.rawValue)
     }
 }

@@ -10,6 +10,7 @@ protocol DeviceWriter: RegistryEngine {
     /// The inactive devices whose users were erased.
     var emptied: SharedDeviceSet { get }
     var owners: SharedOwnerChanges { get }
+    var owed: OwedEvents { get }
     /// Makes the order of changes in memory that of the store.
     var turn: WriteTurn { get }
     var calls: RegistrationCalls { get }
@@ -17,7 +18,7 @@ protocol DeviceWriter: RegistryEngine {
     var activityObserver: ActivityObserver { get }
     var addressLimits: AddressLimits { get }
 
-    /// Returns the time for a write, later than that of all earlier writes of this process.
+    /// Returns the time for a write, later than that of the last write of this process.
     func stamp() -> WallTime
 
     /// Reads devices and the tags of some of them, lets `decide` change them, and stores the changes. Returns when they
@@ -46,6 +47,11 @@ protocol DeviceWriter: RegistryEngine {
 }
 
 extension DeviceWriter {
+    /// Returns the time of the write after one at `last`. If the clock was far ahead, the times do not stay there.
+    static func stamp(after last: WallTime, at now: WallTime) -> WallTime {
+        last < now || last > now + AgeClock.tolerance ? now : last.adding(milliseconds: 1)
+    }
+
     // MARK: Registrations
 
     func enroll(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice] {
@@ -124,6 +130,15 @@ extension DeviceWriter {
             others.remove(device)
             emptied.remove(device)
         }
+        lost(events: owed.add(result.events))
+    }
+
+    func tellOwed() async {
+        while true {
+            let some = owed.take(atMost: 1000)
+            if some.isEmpty { return }
+            await publish(some)
+        }
     }
 
     /// Publishes events of changes that are already stored. If the ledger does not accept them, the changes stay: a
@@ -147,7 +162,8 @@ extension DeviceWriter {
                         device.token.token != nil, let app = AppID(device.app)
                     else { continue }
                     (device.deactivatedAt, device.reason, device.evidence) = (nil, nil, nil)
-                    device.reactivatedAt = max(now, end)
+                    device.replaceTimes(aheadOf: now)
+                    device.reactivatedAt = end > now + AgeClock.tolerance ? now : max(now, end)
                     change.after = device
                     devices.put(change, for: id)
                     changed.append((id, app))
@@ -195,6 +211,7 @@ extension DeviceWriter {
                     + "for ledger errors")
         }
         try await apply(marks)
+        await publishOwed()
         return marks.map(\.content.device)
     }
 }

@@ -113,10 +113,12 @@ struct RegistrationBatch: Sendable {
     ) {
         var (device, draft) = (device, draft)
         let id = device.deviceId
+        device.replaceTimes(aheadOf: now)
         let now = Self.time(now, of: device)
         device.registeredAt = device.registeredAt ?? now
         // A clock that was set back does not make a device older.
         device.seenAt = max(now, device.seenAt ?? now)
+        if change == .reactivated { device.reactivatedAt = now }
         device.deactivatedAt = nil
         device.reason = nil
         device.evidence = nil
@@ -124,8 +126,8 @@ struct RegistrationBatch: Sendable {
         devices.put(draft, for: id)
         outcomes.append(RegisteredDevice(id: id, change: change))
         switch change {
-        case .registered: tell(.deviceRegistered, of: device, app: app)
-        case .reactivated: tell(.deviceReactivated, of: device, app: app)
+        case .registered: events.append(EventDraft(.deviceRegistered, of: device, app: app))
+        case .reactivated: events.append(EventDraft(.deviceReactivated, of: device, app: app))
         case .known, .missing, .tooMany: break
         }
     }
@@ -215,11 +217,4 @@ struct RegistrationBatch: Sendable {
     }
 
     static let replaced = "replaced"
-
-    private mutating func tell(_ kind: EventKind, of device: Device, app: AppID) {
-        var event = EventDraft(kind, app: app)
-        event.device = device.deviceId
-        event.add("address_kind", text: device.place.kind?.rawValue)
-        events.append(event)
-    }
 }

@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// A registry as the server composes it: the ports of the pipeline and of operators, and what follows the event log.
 package protocol RegistryEngine: DeviceRegistry, DeviceDirectory {
@@ -16,12 +17,18 @@ package protocol RegistryEngine: DeviceRegistry, DeviceDirectory {
     /// that were applied before.
     func apply(_ segments: [LogSegment]) async throws
 
+    /// Publishes that devices are active which registered before the events of their deactivation were applied. Call this
+    /// after ``apply(_:)`` and ``catchUp(part:from:)``, as soon as the ledger has a witness.
+    func publishOwed() async
+
     /// Sends nothing more to devices that another node has erased, at once.
     func suppress(erased devices: [DeviceID])
 
     /// Ends the addresses of Live Activities that had no update for twelve hours, and removes those that ended a day ago.
     /// Returns whether it is to be called again at once, because there may be more.
-    func tidyActivities() async throws -> Bool
+    ///
+    /// - Parameter age: The time by which stored data ages (``LedgerEngine/age()``).
+    func tidyActivities(at age: WallTime) async throws -> Bool
 
     /// Waits for running operations and closes the files or connections. Later calls throw an error.
     func close() async

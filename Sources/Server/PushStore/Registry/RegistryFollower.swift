@@ -97,6 +97,7 @@ package final class RegistryFollower: Sendable {
                 case .apply(let segments): try await registry.apply(segments)
                 case .catchUp(let part): try await registry.catchUp(part: part, from: log)
                 }
+                await registry.publishOwed()
             } catch {
                 let isStopped = state.withLock { state in
                     state.fallBehind()

@@ -61,6 +61,13 @@ extension SQLiteRegistry {
 
     @discardableResult
     package func catchUp(part: Int, from log: any EventLog) async throws -> Bool {
+        let isWhole = try await applyAll(of: log)
+        if isWhole, state.withLock({ $0.mayLackEvents }) { try await oweMissing(in: log) }
+        state.withLock { $0.mayLackEvents = false }
+        return isWhole
+    }
+
+    private func applyAll(of log: any EventLog) async throws -> Bool {
         var isWhole = true
         while true {
             let applied = state.withLock { $0.status.applied }

@@ -1,5 +1,5 @@
 package import PushModel
-import PushTime
+package import PushTime
 
 extension SQLiteRegistry {
     package func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice] {
@@ -26,7 +26,9 @@ extension SQLiteRegistry {
 
     package func updated(_ devices: [DeviceID]) { updated.add(devices, at: now()) }
 
-    package func tidyActivities() async throws -> Bool { try await tidy() }
+    package func tidyActivities(at age: WallTime) async throws -> Bool { try await tidy(at: age) }
+
+    package func publishOwed() async { await tellOwed() }
 
     // MARK: Access to the file
 

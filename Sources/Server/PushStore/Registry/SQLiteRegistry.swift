@@ -28,6 +28,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let named = NamedAudiences()
     let activityObserver = ActivityObserver()
     let owners = SharedOwnerChanges()
+    let owed = OwedEvents()
     let updated = UpdatedDevices()
     let choices = TagChoices()
     let smallAudiences: SmallAudiences
@@ -41,6 +42,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         var marked: UInt64 = 0
         /// The time of the last write.
         var stamp = WallTime.distantPast
+        /// Whether the log is to be compared with the devices, because the last process was killed.
+        var mayLackEvents = false
     }
 
     var addressLimits: AddressLimits { options.addressLimits }
@@ -71,12 +74,14 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) async throws -> SQLiteRegistry {
         let path = directory + "/registry.db"
+        let wasKilled = wasKilled(path)
         let database = try await RegistrySchema.open(path, cacheBytes: options.cacheBytes)
         do {
             let registry = try SQLiteRegistry(
                 database, await RegistryKeys(in: database, among: files), identities, options, files, note, now)
             try await registry.keepSecret(in: directory)
             try await registry.recall()
+            registry.state.withLock { $0.mayLackEvents = wasKilled }
             files.add(database: path)
             return registry
         } catch {
@@ -145,12 +150,12 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         }
     }
 
-    /// Returns the time for a write, later than that of all writes before. A device that registers in the millisecond
+    /// Returns the time for a write, later than that of the write before. A device that registers in the millisecond
     /// in which it was deactivated therefore stays active, even when the deactivation is read again.
     func stamp() -> WallTime {
         let now = now()
         return state.withLock { state in
-            state.stamp = state.stamp >= now ? state.stamp.adding(milliseconds: 1) : now
+            state.stamp = Self.stamp(after: state.stamp, at: now)
             return state.stamp
         }
     }

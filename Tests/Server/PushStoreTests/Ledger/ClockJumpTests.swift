@@ -87,6 +87,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `The age of data follows a jump ahead only after a day, also over a restart`(
+        reopens: Bool, kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
+            let start = WallTime(milliseconds: scene.time)
+            #expect(await scene.ledger.age() == start)
+            await scene.trim()
+            scene.setClock(by: Self.hour * 13)
+            if reopens { try await scene.reopen() }
+            #expect(await scene.ledger.age() == start)
+            scene.advance(Self.hour)
+            #expect(await scene.ledger.age() == start + Self.hour)
+            scene.advance(Self.hour * 24)
+            #expect(await scene.ledger.age() == WallTime(milliseconds: scene.time))
+        }
+    }
+
     /// The clock is right again within a day each time, and less than the window passes.
     @Test(arguments: 0..<UInt64(RunKind.rounds(2, long: 12)))
     func `Any jump of the clock leaves what is remembered`(seed: UInt64) async throws {

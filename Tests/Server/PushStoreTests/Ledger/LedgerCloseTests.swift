@@ -27,6 +27,7 @@ import Testing
             await #expect(throws: StoreError.self) { _ = try await scene.ledger.trace(subject, limit: 1) }
             await scene.ledger.flush()
             #expect(await scene.ledger.status() == LedgerStatus())
+            #expect(await scene.ledger.age() == nil)
 
             try await scene.reopenOnly()
             #expect(scene.backlog.lanes.flatMap(\.seqs) == [seq])

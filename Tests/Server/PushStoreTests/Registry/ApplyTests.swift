@@ -1,10 +1,12 @@
 import PushModel
+import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
-@Suite struct ApplyTests {
+@Suite(.waits) struct ApplyTests {
     private typealias Scene = RegistryScene
 
     struct Moment: Sendable, CustomTestStringConvertible {
@@ -89,6 +91,46 @@ import Testing
         }
     }
 
+    /// The log refuses events, so that they are missing as after a kill between two commits.
+    @Test func `Events that a killed process has not published are published after the next start, once`() async throws
+    {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            _ = try await registry.register((1...4).map { Scene.registration($0) })
+            scene.now += 10
+            _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
+            _ = try await registry.deactivate([Scene.id(3)], reason: "by hand")
+            scene.now += 10
+            _ = try await registry.register([Scene.registration(3)])
+            let told = scene.log.events.count
+            scene.log.state.withLock { $0.refuses = true }
+            scene.now = scene.now + .seconds(7200)
+            var moved = Scene.registration(6)
+            moved.replaces = Scene.token(4)
+            _ = try await registry.register([Scene.registration(2), Scene.registration(5), moved])
+            #expect(registry.status.unpublished == 4)
+            scene.log.state.withLock { $0.refuses = false }
+
+            for isAgain in [false, true] {
+                let copy = try scene.copied(to: "killed-\(isAgain)")
+                copy.now = scene.now
+                let other = try await copy.open()
+                try await other.catchUp(from: scene.log)
+                let owed = (other as? SQLiteRegistry)?.owed.take(atMost: 100) ?? []
+                for event in owed { scene.log.note([event], at: scene.now) }
+                await other.close()
+                // The second copy was killed, too: by now the log has the events.
+                let missing = scene.log.events.dropFirst(told)
+                #expect(missing.count == 4)
+                #expect(Set(missing.compactMap(\.device)) == Set([2, 4, 5, 6].map { Scene.id($0) }))
+                func kind(_ number: Int) -> EventKind? { missing.first { $0.device == Scene.id(number) }?.kind }
+                #expect(kind(2) == .deviceReactivated && kind(5) == .deviceRegistered && kind(6) == .deviceRegistered)
+                #expect(kind(4) == .deviceDeactivated && missing.contains { $0.reason == "replaced" })
+            }
+            await registry.close()
+        }
+    }
+
     @Test(arguments: RegistryKind.allCases)
     func `Calls after the close throw an error`(kind: RegistryKind) async throws {
         try await Scene.run(on: kind) { scene in
@@ -115,6 +157,83 @@ import Testing
             try await registry.catchUp(from: scene.log)
             #expect(registry.inactive.isEmpty)
             await registry.close()
+        }
+    }
+
+    /// The registration comes between the look-up of the device and the event, or before the event is applied. It finds
+    /// the device active, so that it tells nobody.
+    @Test(arguments: [false, true], RegistryKind.allCases)
+    func `Monitors learn of a device that registered beside its deactivation that it is active`(
+        isLate: Bool, kind: RegistryKind
+    ) async throws {
+        try await Scene.open(on: kind) { registry, scene in
+            let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
+            _ = try await registry.register([Scene.registration(1)])
+            scene.now += 10
+            let event = Scene.deactivated(Scene.id(1), evidence: scene.now)
+            registry.hold([Scene.id(1)])
+            for isRegistration in isLate ? [false, true] : [true, false] {
+                scene.now += 10
+                if isRegistration {
+                    #expect(try await registry.register([Scene.registration(1)]).map(\.change) == [.known])
+                } else {
+                    scene.log.note([event], at: scene.now)
+                }
+            }
+            let deactivation = try #require(scene.log.segments.last)
+            follower.committed([deactivation])
+            await wait(while: scene.log.events.count < 3)
+            #expect(scene.log.events.map(\.kind) == [.deviceRegistered, .deviceDeactivated, .deviceReactivated])
+            #expect(scene.log.events.allSatisfy { $0.device == Scene.id(1) && $0.app == Scene.shop })
+            #expect(!registry.inactive.contains(Scene.id(1)))
+            await follower.stop()
+            // The event is read again: nothing more is told.
+            var marks: [RecordedDeactivation] = []
+            try deactivation.deactivations(since: 0, into: &marks)
+            try await (registry as? any DeviceWriter)?.apply(marks)
+            await registry.publishOwed()
+            #expect(marks.count == 1 && scene.log.events.count == 3)
+            // A later one has its effect.
+            scene.now += 10
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: scene.now)], at: scene.now)
+            try await registry.catchUp(from: scene.log)
+            #expect(registry.inactive.contains(Scene.id(1)))
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `A registration that has told of itself is not told of again`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, scene in
+            // Of a token that nobody has registered, and of one that registers again after an event is applied.
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: scene.now)], at: scene.now)
+            scene.now += 10
+            _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            scene.now += 10
+            _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
+            scene.now += 10
+            _ = try await registry.register([Scene.registration(2)])
+            let count = scene.log.events.count
+            try await registry.catchUp(from: scene.log)
+            await registry.publishOwed()
+            #expect(scene.log.events.count == count && registry.inactive.isEmpty)
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `A removal that a registration overtakes is followed by an event`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, scene in
+            _ = try await registry.register([Scene.registration(1)])
+            scene.now += 10
+            let removal = EventDraft.deactivated(
+                Deactivation(
+                    of: Scene.id(1), app: Scene.shop, reason: Deactivation.removed, evidence: scene.now, erases: true))
+            scene.now += 10
+            _ = try await registry.register([Scene.registration(1)])
+            scene.log.note([removal], at: scene.now)
+            try await registry.catchUp(from: scene.log)
+            await registry.publishOwed()
+            #expect(scene.log.events.map(\.kind) == [.deviceRegistered, .deviceDeactivated, .deviceReactivated])
+            #expect(try await registry.device(Scene.id(1))?.isActive == true)
         }
     }
 

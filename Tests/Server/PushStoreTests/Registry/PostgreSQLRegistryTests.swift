@@ -52,6 +52,24 @@ import Testing
         }
     }
 
+    @Test func `Two nodes that apply an event tell once that the device is active`() async throws {
+        try await Scene.nodes { one, other, scene in
+            _ = try await one.register([Scene.registration(1)])
+            scene.now += 10
+            let event = Scene.deactivated(Scene.id(1), evidence: scene.now)
+            scene.now += 10
+            _ = try await other.register([Scene.registration(1)])
+            scene.log.note([event], at: scene.now)
+            let segments = scene.log.segments
+            async let first: Void = one.apply(segments)
+            async let second: Void = other.apply(segments)
+            _ = try await (first, second)
+            await one.publishOwed()
+            await other.publishOwed()
+            #expect(scene.log.events.map(\.kind) == [.deviceRegistered, .deviceDeactivated, .deviceReactivated])
+        }
+    }
+
     /// The numbers of transactions say when they begin, and not when they end.
     @Test func `A change of a transaction that ends late is not missed`() async throws {
         try await Self.server(["max_prepared_transactions": "4"]) { server, scene in

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import TestSupport
 import Testing
 
@@ -304,6 +305,35 @@ import Testing
             let seen = try await registry.sightings(of: [Scene.id(1), Scene.id(2)]).map { $0?.seen }
             #expect(try #require(seen[0]) == near + 1)
             #expect(try #require(seen[1]) < near)
+        }
+    }
+
+    @Test(arguments: [false, true], RegistryKind.allCases)
+    func `A device that was stored while the clock was far ahead can be deactivated after it has registered again`(
+        reopens: Bool, kind: RegistryKind
+    ) async throws {
+        try await Scene.run(on: kind) { scene in
+            let right = scene.now
+            var registry = try await scene.open()
+            scene.now = right + .seconds(800 * 86_400)
+            _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
+            _ = try await registry.reactivate([Scene.id(2)])
+            try await registry.catchUp(from: scene.log)
+            if reopens {
+                await registry.close()
+                registry = try await scene.open()
+            }
+            scene.now = right + 10
+            let again = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            #expect(again.map(\.change) == [.known, .known])
+            let seen = try await registry.sightings(of: [Scene.id(1), Scene.id(2)]).map { $0?.seen }
+            #expect(seen == [right + 10, right + 10])
+            scene.now += 10
+            scene.log.note([1, 2].map { Scene.deactivated(Scene.id($0), evidence: right + 15) }, at: scene.now)
+            try await registry.catchUp(from: scene.log)
+            #expect([1, 2].allSatisfy { registry.inactive.contains(Scene.id($0)) })
+            await registry.close()
         }
     }
 }
