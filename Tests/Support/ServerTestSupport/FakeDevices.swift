@@ -6,6 +6,8 @@ package final class FakeDevices: DeviceDirectory {
     package struct State {
         package var devices: [DeviceID: DeviceRecord] = [:]
         package var registered: [[DeviceRegistration]] = []
+        /// The number of calls of `list`.
+        package var lists = 0
         package var refusal: (any Error)?
         /// The number of calls that succeed before `refusal` is thrown.
         package var callsBeforeRefusal = 0
@@ -60,6 +62,7 @@ package final class FakeDevices: DeviceDirectory {
     package func list(_ filter: DeviceFilter, after: AudienceCursor?, limit: Int) async throws -> DeviceList {
         if let after, DeviceID(after.text) == nil { throw BadCursor() }
         return state.withLock { state in
+            state.lists += 1
             let all = state.devices.values.sorted { $0.id < $1.id }.filter { device in
                 (filter.app == nil || device.app == filter.app) && (filter.user == nil || device.user == filter.user)
                     && (filter.tag.map { device.tags.contains($0) } ?? true)

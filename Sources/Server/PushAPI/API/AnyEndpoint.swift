@@ -25,9 +25,15 @@ package struct AnyEndpoint: Sendable {
     /// Returns the schema of each line of the answer, if it has lines.
     package let lineSchema: @Sendable (inout NamedSchemas) -> JSONValue?
     let handling: Handling
+    /// The queue in which its requests wait for their turn; nil if they are short.
+    private(set) var searches: SearchQueue?
 
-    /// - Parameter operation: the operation of the endpoint, if it is not the declared one.
-    package init<E: Endpoint>(_ endpoint: E, as operation: Operation = E.operation) {
+    /// - Parameters:
+    ///   - operation: the operation of the endpoint, if it is not the declared one.
+    ///   - searches: the queue in which its requests wait for their turn.
+    package init<E: Endpoint>(
+        _ endpoint: E, as operation: Operation = E.operation, in searches: SearchQueue? = nil
+    ) {
         self.init(operation, input: E.Input.self, output: E.Output.self) { input in
             .task { request, parameters, caller in
                 await Self.answer { () async throws in
@@ -35,9 +41,10 @@ package struct AnyEndpoint: Sendable {
                 }
             }
         }
+        self.searches = searches
     }
 
-    package init<E: RawBodyEndpoint>(raw endpoint: E) {
+    package init<E: RawBodyEndpoint>(raw endpoint: E, in searches: SearchQueue? = nil) {
         self.init(E.operation, input: E.Input.self, output: E.Output.self) { input in
             .task { request, parameters, caller in
                 await Self.answer { () async throws in
@@ -45,6 +52,7 @@ package struct AnyEndpoint: Sendable {
                 }
             }
         }
+        self.searches = searches
     }
 
     package init<E: ImmediateEndpoint>(now endpoint: E) {

@@ -36,37 +36,45 @@ package enum PipelineEndpoints {
             AnyEndpoint(GetStatistics(source: statistics)),
             AnyEndpoint(now: GetCaller(apps: apps)),
         ] + (seen.map { [AnyEndpoint(ReportSeen(seen: $0))] } ?? [])
-            + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: apps))] } ?? [])
+            + (registry.map { [counting(audiencesOf: $0, apps)] } ?? [])
+    }
+
+    /// One count runs at a time, so that the router, which reads the same file, waits for at most one page.
+    private static func counting(audiencesOf registry: any DeviceRegistry, _ apps: AppCatalog) -> AnyEndpoint {
+        AnyEndpoint(raw: CountAudience(audiences: AudienceCount(registry), apps: apps), in: SearchQueue(1))
     }
 
     /// Returns the endpoints that only read what is stored.
+    ///
+    /// - Parameter searches: the queue of all that read the log. It is read on one thread, which live streams, replays and
+    ///   monitors need, too.
     package static func reading(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceDirectory, events: any EventLog,
         waiting: CommittedEvents, identities: Identities, apps: AppCatalog, kept: (any KeptEvents)? = nil,
-        obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
+        obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait,
+        searches: SearchQueue = SearchQueue(8, of: 1024)
     ) -> [AnyEndpoint] {
         let history = MessageHistory(log: events)
-        let searches = SearchQueue.ofNames(in: events)
-        let traces = Traces(log: events, devices: devices, searches: searches)
+        let traces = Traces(log: events, devices: devices)
         let lookup = MessageLookup(
-            history: history, obstacles: ObstacleSearch(devices: devices, live: obstacles), apps: apps,
-            searches: searches)
+            history: history, obstacles: ObstacleSearch(devices: devices, live: obstacles), apps: apps)
         let deliveries = DeliveryHistory(log: events)
         let events = ReadEvents(
-            on: loop, events: events, kept: kept, waiting: waiting, streams: streams, maxWait: maxWait)
+            on: loop, events: events, kept: kept, waiting: waiting, streams: streams, searches: searches,
+            maxWait: maxWait)
         return [
             AnyEndpoint(ListDevices(devices: devices, apps: apps)),
             AnyEndpoint(FindDevice(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(GetDevice(devices: devices)),
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
-            AnyEndpoint(GetUser(devices: devices, history: history, apps: apps)),
-            AnyEndpoint(TraceDevice(traces: traces)),
-            AnyEndpoint(ListMessages(history: history, apps: apps)),
-            AnyEndpoint(FindMessage(lookup)),
-            AnyEndpoint(GetMessage(lookup)),
-            AnyEndpoint(ListDeliveries(history: deliveries, apps: apps)),
+            AnyEndpoint(GetUser(devices: devices, history: history, apps: apps), in: searches),
+            AnyEndpoint(TraceDevice(traces: traces), in: searches),
+            AnyEndpoint(ListMessages(history: history, apps: apps), in: searches),
+            AnyEndpoint(FindMessage(lookup), in: searches),
+            AnyEndpoint(GetMessage(lookup), in: searches),
+            AnyEndpoint(ListDeliveries(history: deliveries, apps: apps), in: searches),
             AnyEndpoint(responding: events),
-            AnyEndpoint(GetTrace(traces: traces, apps: apps)),
+            AnyEndpoint(GetTrace(traces: traces, apps: apps), in: searches),
         ]
     }
 }

@@ -47,10 +47,20 @@ struct Dispatcher: Sendable {
                 try begin(request, match.parameters, caller, responder)
             case .task(let answer):
                 let bound = LoopBound(responder, on: loop)
+                let client = LongRequestQuota.Client(caller, at: request.peer)
                 let task = Task { [self] in
+                    let place: SearchQueue.Place?
+                    do {
+                        place = try await match.endpoint.searches?.enter(for: client)
+                    } catch {
+                        return loop.executeUnlessStopped { send(APIAnswer(failedBy: error), to: bound.wrapped) }
+                    }
                     let answer = await answer(request, match.parameters, caller)
                     if let change = answer.change { await journal?.record(change, by: caller, of: request) }
-                    loop.executeUnlessStopped { send(answer, to: bound.wrapped) }
+                    loop.executeUnlessStopped {
+                        send(answer, to: bound.wrapped)
+                        place?.leave()
+                    }
                 }
                 if match.endpoint.operation.isReading { responder.onClose = { task.cancel() } }
             }

@@ -58,7 +58,8 @@ struct ServedEndpoints {
             AnyEndpoint(GetCluster(source: ServedCluster(node: pipeline.node))),
             AnyEndpoint(GetConfiguration(control: configuration)),
             AnyEndpoint(ReloadConfiguration(control: configuration)),
-            AnyEndpoint(EraseUser(apps: apps) { [pipeline] in try await pipeline.erase($0) }),
+            // Each erasure searches all stored messages.
+            AnyEndpoint(EraseUser(apps: apps) { [pipeline] in try await pipeline.erase($0) }, in: SearchQueue(1)),
             AnyEndpoint(ReleaseBrake(apps: apps) { [pipeline] in try await pipeline.releaseBrake(of: $0) }),
         ]
     }

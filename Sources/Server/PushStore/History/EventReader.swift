@@ -178,12 +178,15 @@ package struct EventReader: Sendable {
     }
 
     /// Reads a part from its place on, up to its end, to `limit` events or to a limit of the whole scan.
+    ///
+    /// - Throws: also `CancellationError`, so that a request ends with its client.
     private func read(part: Int, into scan: inout ForwardScan, limit: Int) async throws {
         let isOnly = log.partCount == 1
         var at = log.number(of: part, at: scan.found.next)
         let start = at
         scan.begin(part: part, limit: limit)
         while true {
+            try Task.checkCancellation()
             let whole = try await log.read(since: at, limit: Self.pageSize)
             // The next answer begins behind the gap, so that its oldest event is the one after it.
             if at > start, whole.gap(at: at) != nil {

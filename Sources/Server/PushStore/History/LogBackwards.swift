@@ -57,6 +57,8 @@ struct LogBackwards {
 
     /// Moves to the previous stretch and returns its segments in ascending order, or nil at the beginning of the log.
     /// The first and the last segment may reach beyond the stretch.
+    ///
+    /// - Throws: also `CancellationError`, so that a search ends with its client.
     mutating func next() async throws -> [LogSegment]? {
         try await begin()
         guard !isAtBeginning else { return nil }
@@ -66,6 +68,7 @@ struct LogBackwards {
         var at = low
         scanned += Int(high - low)
         while at < high {
+            try Task.checkCancellation()
             let page = try await log.read(since: at, limit: Int(stretch))
             // A gap may be larger than the log. No step goes through it.
             if at == low, let gap = page.gap(at: low) { low = max(base, min(low, gap.lowerBound - 1)) }

@@ -58,7 +58,6 @@ struct MessageListing {
         if let name = filter.user ?? filter.activity { return try await read(naming: name) }
         if let before { try await readOutcomes(since: before - min(before, 1)) }
         while walk.scanned < maxScanned, let segments = try await walk.next() {
-            try Task.checkCancellation()
             for (name, place) in add(segments) where try await take(name, at: place) { return page }
             if isPast(segments) { return page }
         }
@@ -72,7 +71,6 @@ struct MessageListing {
         var found: [Name: UInt64] = [:]
         var isEnded = false
         while found.count < limit, walk.scanned < maxScanned, !isEnded {
-            try Task.checkCancellation()
             guard let segments = try await walk.next() else { break }
             search(segments, for: wanted, &found)
             isEnded = isPast(segments)

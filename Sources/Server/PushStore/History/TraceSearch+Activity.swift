@@ -41,7 +41,6 @@ extension TraceSearch {
         while accepted.count <= Self.maxMessages, walk.scanned < Self.maxWalked,
             let segments = try await walk.next()
         {
-            try Task.checkCancellation()
             for segment in segments { accepted.add(segment, after: walk.low, upTo: walk.high) }
         }
         let isAll = walk.isAtBeginning && accepted.count <= Self.maxMessages

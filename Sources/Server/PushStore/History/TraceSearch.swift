@@ -149,7 +149,6 @@ package struct TraceSearch: Sendable {
         var isDamaged = false
         // The newest stretch of each part is read before an older one of any.
         while found == nil, !open.isEmpty, walks.reduce(0, { $0 + $1.scanned }) < Self.maxScanned {
-            try Task.checkCancellation()
             let index = open.removeFirst()
             guard let segments = try await walks[index].next() else { continue }
             open.append(index)
@@ -177,6 +176,7 @@ package struct TraceSearch: Sendable {
     func collect(
         _ subject: TraceSubject, where takes: (borrowing LogEntry) -> Bool
     ) async throws -> (lines: [Line], isComplete: Bool) {
+        try Task.checkCancellation()
         let segments = try await log.trace(subject, limit: Self.maxAsked)
         var lines: [Line] = []
         var text = EventText()

@@ -8,6 +8,16 @@ struct RowPage {
     /// The row after which the next page begins; nil for the last page.
     var next: Int64?
 
+    /// - Parameter queries: the queries that together find the devices, each of them a part.
+    static func read(
+        _ queries: [Query<Device>], after row: Int64, limit: Int, in snapshot: Snapshot
+    ) throws -> RowPage {
+        let devices = try queries.flatMap { try $0.where(\.objectId > row).limit(limit + 1).all(in: snapshot) }
+        var page = RowPage(devices: devices.sorted { ($0.objectId ?? 0) < ($1.objectId ?? 0) })
+        page.cut(to: limit)
+        return page
+    }
+
     /// - Parameters:
     ///   - expression: the condition on the tags.
     ///   - choices: the first page chooses how to find the devices, and later pages use its choice.
@@ -15,11 +25,7 @@ struct RowPage {
         _ query: Query<Device>, _ expression: TagExpression?, _ choices: TagChoices, after row: Int64, limit: Int,
         in snapshot: Snapshot
     ) throws -> RowPage {
-        guard let expression else {
-            var page = RowPage(devices: try query.where(\.objectId > row).limit(limit + 1).all(in: snapshot))
-            page.cut(to: limit)
-            return page
-        }
+        guard let expression else { return try read([query], after: row, limit: limit, in: snapshot) }
         let plan = try choices.plan(for: expression, isFirst: row == 0, in: snapshot)
         if plan.expression.isNever { return RowPage() }
         let search = TagSearch(query, plan.expression)

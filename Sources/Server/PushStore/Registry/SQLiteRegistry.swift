@@ -187,8 +187,12 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         let row = try cursor?.row() ?? 0
         let size = min(max(1, limit), Self.largestPage)
         return try await database.read { [choices] snapshot in
-            let part = try RowPage.read(
-                filter.query, filter.tag.map { .tag($0) }, choices, after: row, limit: size, in: snapshot)
+            let part =
+                if let tag = filter.tag {
+                    try RowPage.read(filter.query, .tag(tag), choices, after: row, limit: size, in: snapshot)
+                } else {
+                    try RowPage.read(filter.queries, after: row, limit: size, in: snapshot)
+                }
             let tags = try Device.tags.load(for: part.devices, in: snapshot)
             return DeviceList(
                 devices: try part.devices.map { try $0.record($0.objectId.flatMap { tags[$0] } ?? []) },
@@ -198,6 +202,13 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
 }
 
 extension DeviceFilter {
+    /// The query; for the devices of a user in an app one for each kind. Only with the kind does SQLite find them by the
+    /// user: otherwise it reads all devices of the app.
+    var queries: [Query<Device>] {
+        guard app != nil, user != nil, kind == nil else { return [query] }
+        return AddressKind.allCases.map { query.where(\.kind == Device.number(of: $0)) }
+    }
+
     fileprivate var query: Query<Device> {
         var query = Device.query
         if let app { query = query.where(\.app == app.name) }

@@ -51,7 +51,7 @@ import Testing
         // Each look-up takes at least as long as the wait.
         let log = EmptyLog(time: .milliseconds(20))
         let outcomes = Self.outcomes(log, wait: .milliseconds(20))
-        let logs = try Self.logs(await outcomes.completed(GorushLog(), with: try Self.sent(100)))
+        let logs = try Self.logs(await outcomes.completed(GorushLog(), with: try Self.sent(100), for: .local))
         #expect(log.looks.withLock { $0.all } <= 1)
         #expect(logs.count == 100 && logs.allSatisfy { $0.type == .pending && $0.token == GorushRequestTests.token })
     }
@@ -62,10 +62,10 @@ import Testing
         let outcomes = Self.outcomes(log, wait: .seconds(86_400))
         let sent = try Self.sent(2)
         let waits = (0..<GorushOutcomes.maxWaiting).map { _ in
-            Task { await outcomes.completed(GorushLog(), with: sent) }
+            Task { await outcomes.completed(GorushLog(), with: sent, for: .local) }
         }
         await wait(while: outcomes.waitingCount < GorushOutcomes.maxWaiting)
-        let logs = try Self.logs(await outcomes.completed(GorushLog(), with: sent))
+        let logs = try Self.logs(await outcomes.completed(GorushLog(), with: sent, for: .local))
         #expect(logs.map(\.type) == [.pending, .pending])
         #expect(logs.allSatisfy { $0.error == "too many requests wait for outcomes" })
         await wait(while: log.looks.withLock { $0.all } < 2 * GorushOutcomes.maxWaiting)
@@ -73,6 +73,24 @@ import Testing
         // A client that has gone makes room.
         for task in waits { task.cancel() }
         for task in waits { _ = await task.value }
+        #expect(outcomes.waitingCount == 0)
+    }
+
+    @Test("One key waits with a quarter of the requests at most")
+    func shares() async throws {
+        let outcomes = Self.outcomes(EmptyLog(time: .zero), wait: .seconds(86_400))
+        let (sent, share) = (try Self.sent(1), GorushOutcomes.maxWaiting / 4)
+        let key = LongRequestQuota.Client(.tester("shop", roles: [.push]), at: .local)
+        let waits = (0..<share).map { _ in
+            Task { await outcomes.completed(GorushLog(), with: sent, for: key) }
+        }
+        await wait(while: outcomes.waitingCount < share)
+        let refused = try Self.logs(await outcomes.completed(GorushLog(), with: sent, for: key))
+        #expect(refused.map(\.error) == ["too many requests wait for outcomes"])
+        let other = Task { await outcomes.completed(GorushLog(), with: sent, for: .local) }
+        await wait(while: outcomes.waitingCount < share + 1)
+        for task in waits + [other] { task.cancel() }
+        for task in waits + [other] { _ = await task.value }
         #expect(outcomes.waitingCount == 0)
     }
 }

@@ -125,6 +125,50 @@ import Testing
     }
 
     @Test(arguments: RegistryKind.allCases)
+    func `The devices of a user in an app are listed whatever their kinds, page by page`(engine: RegistryKind)
+        async throws
+    {
+        try await Scene.open(on: engine) { registry, _ in
+            try await Self.register(in: registry)
+            _ = try await registry.register([Self.registration(100, .voip, user: "bob")])
+            var filter = DeviceFilter()
+            (filter.app, filter.user) = (Scene.shop, "ada")
+            var (found, after): ([DeviceID], AudienceCursor?) = ([], nil)
+            repeat {
+                let page = try await registry.list(filter, after: after, limit: 3)
+                #expect(page.devices.count <= 3)
+                found += page.devices.map(\.id)
+                after = page.next
+            } while after != nil
+            let all = (0...AddressKind.allCases.count).map { Scene.id($0) }
+            #expect(found.count == all.count && Set(found) == Set(all))
+        }
+    }
+
+    @Test func `The devices of a user in an app are found by the user`() async throws {
+        try await Scene.open { registry, _ in
+            let database = try #require(registry as? SQLiteRegistry).database
+            var filter = DeviceFilter()
+            (filter.app, filter.user) = (Scene.shop, "ada")
+            let plans = try await database.write { [filter] transaction in
+                let table = try transaction.table(of: Device.self)
+                return try filter.queries.map { query in
+                    let text = try query.where(\.objectId > 5).limit(101)
+                        .select(table.columnList, in: table, ordered: true)
+                    let arguments = SQLArguments.list(text.parameters.map(\.value))
+                    let rows = try transaction.rows("EXPLAIN QUERY PLAN " + text.sql, arguments: arguments)
+                    return try rows.map { try $0["detail", as: String.self] }.joined(separator: "; ")
+                }
+            }
+            #expect(plans.count == AddressKind.allCases.count)
+            for plan in plans {
+                #expect(plan.contains("(user=? AND app=? AND kind=? AND rowid>?)"), "\(plan)")
+                #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+            }
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
     func `Kinds are known after a restart`(engine: RegistryKind) async throws {
         try await Scene.run(on: engine) { scene in
             let first = try await scene.open()

@@ -25,10 +25,10 @@ struct GorushOutcomes: Sendable {
     let wait: Duration
 
     /// The largest number of requests that wait.
-    static let maxWaiting = 64
-    private let waits = Locked(0)
-    /// Many looks at once would take the time of those who push.
-    private let looks = SearchQueue(1, maxWaiting: maxWaiting)
+    static let maxWaiting = 256
+    private let waits = Locked(LongRequestQuota(limit: maxWaiting))
+    /// Many looks at once would take the time of those who push. The waits are bounded, so that no look is refused.
+    private let looks = SearchQueue(1, of: 8 * maxWaiting)
 
     /// The least time between two looks at the events of a message, however many others are written.
     private static let pace: Duration = .milliseconds(20)
@@ -36,13 +36,15 @@ struct GorushOutcomes: Sendable {
     private static let poll: Duration = .milliseconds(250)
 
     /// The number of requests that wait.
-    var waitingCount: Int { waits.withLock { $0 } }
+    var waitingCount: Int { waits.withLock { $0.count } }
 
     /// Adds the entries of the tokens that are not reached, and of those without an outcome when the time is over.
-    func completed(_ log: GorushLog, with sent: [Sent]) async -> GorushLog {
+    func completed(
+        _ log: GorushLog, with sent: [Sent], for client: LongRequestQuota.Client
+    ) async -> GorushLog {
         let deadline = MonotonicTime.current() + wait
         var entries = log
-        guard begin() else {
+        guard begin(client) else {
             for one in sent {
                 for token in one.push.tokens {
                     entries.append(
@@ -51,7 +53,7 @@ struct GorushOutcomes: Sendable {
             }
             return entries
         }
-        defer { waits.withLock { $0 -= 1 } }
+        defer { waits.withLock { $0.release(client) } }
         var open = sent.map { one in
             Open(
                 sent: one,
@@ -63,7 +65,10 @@ struct GorushOutcomes: Sendable {
             // An event after this place may be one that the look has missed.
             let place = await newest()
             // It throws if the client has gone.
-            try? await looks.run { await look(at: &open, until: deadline, adding: &entries) }
+            if let place = try? await looks.enter(for: client) {
+                await look(at: &open, until: deadline, adding: &entries)
+                place.leave()
+            }
             open.removeAll { $0.tokens.isEmpty }
             let left = deadline - MonotonicTime.current()
             guard !open.isEmpty, left > .zero, !Task.isCancelled else { break }
@@ -78,12 +83,8 @@ struct GorushOutcomes: Sendable {
         return entries
     }
 
-    private func begin() -> Bool {
-        waits.withLock { count in
-            guard count < Self.maxWaiting else { return false }
-            count += 1
-            return true
-        }
+    private func begin(_ client: LongRequestQuota.Client) -> Bool {
+        waits.withLock { (try? $0.take(client)) != nil }
     }
 
     private func newest() async -> LogPosition {

@@ -87,6 +87,7 @@ package struct GorushPush: RespondingEndpoint {
             return error.answer.send(to: responder)
         }
         let sender = DirectSender(name: caller == .local ? nil : caller.name, apps: caller.apps)
+        let client = LongRequestQuota.Client(caller, at: request.peer)
         let bound = LoopBound(responder, on: intake.loop)
         guard !read.pushes.isEmpty else {
             return answer(read, with: read.log, to: bound)
@@ -98,7 +99,7 @@ package struct GorushPush: RespondingEndpoint {
         Task { [self] in
             do {
                 let ids = try await ids(of: read, at: times)
-                onLoop { push(read, ids: ids, from: sender, to: bound) }
+                onLoop { push(read, ids: ids, from: sender, for: client, to: bound) }
             } catch {
                 onLoop {
                     end(read)
@@ -127,7 +128,8 @@ package struct GorushPush: RespondingEndpoint {
     }
 
     private func push(
-        _ read: GorushRequest, ids: [MessageID], from sender: DirectSender, to bound: LoopBound<HTTP1Responder>
+        _ read: GorushRequest, ids: [MessageID], from sender: DirectSender, for client: LongRequestQuota.Client,
+        to bound: LoopBound<HTTP1Responder>
     ) {
         var lines: [UInt8] = []
         for (push, id) in zip(read.pushes, ids) {
@@ -138,7 +140,7 @@ package struct GorushPush: RespondingEndpoint {
             lines.append(UInt8(ascii: "\n"))
         }
         intake.assumeIsolated { intake in
-            intake.pushTogether(lines, from: sender) { settle(read, ids: ids, with: $0, to: bound) }
+            intake.pushTogether(lines, from: sender) { settle(read, ids: ids, with: $0, for: client, to: bound) }
         }
     }
 
@@ -152,7 +154,8 @@ package struct GorushPush: RespondingEndpoint {
 
     /// Answers by what intake and the ledger have said. On the loop.
     private func settle(
-        _ read: GorushRequest, ids: [MessageID], with said: DirectAnswer, to bound: LoopBound<HTTP1Responder>
+        _ read: GorushRequest, ids: [MessageID], with said: DirectAnswer, for client: LongRequestQuota.Client,
+        to bound: LoopBound<HTTP1Responder>
     ) {
         let acks = GorushAcks(said, to: read, ids: ids)
         end(read, accepted: acks.accepted, ids: ids)
@@ -165,7 +168,7 @@ package struct GorushPush: RespondingEndpoint {
         }
         guard let outcomes, !sent.isEmpty else { return answer(read, with: log, to: bound) }
         let task = Task { [self, log] in
-            let log = await outcomes.completed(log, with: sent)
+            let log = await outcomes.completed(log, with: sent, for: client)
             onLoop { answer(read, with: log, to: bound) }
         }
         // The pushes are carried out even if nobody reads the answer.

@@ -1,7 +1,6 @@
 package import PushModel
 
-/// Counts the devices of audiences, page by page and up to a limit. One count runs at a time, so that the router, which
-/// reads the same file, waits for at most one page.
+/// Counts the devices of audiences, page by page and up to a limit.
 package struct AudienceCount: Sendable {
     /// The number of devices after which the count ends.
     package static let most = 100_000
@@ -12,7 +11,6 @@ package struct AudienceCount: Sendable {
 
     private let registry: any DeviceRegistry
     private let most: Int
-    private let searches = SearchQueue(1)
 
     package init(_ registry: any DeviceRegistry, most: Int = AudienceCount.most) {
         self.registry = registry
@@ -22,10 +20,7 @@ package struct AudienceCount: Sendable {
     /// Counts those that a message would be sent to. Devices whose users get it by another app of the family do not
     /// count.
     package func count(_ request: PushRequest) async throws -> AudienceAnswer {
-        try await searches.run { try await pages(of: request.audience, for: request.message) }
-    }
-
-    private func pages(of audience: Audience, for message: Message) async throws -> AudienceAnswer {
+        let (audience, message) = (request.audience, request.message)
         let preferred = message.preferred
         var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
         if !preferred.isEmpty { answer.preferred = 0 }

@@ -19,6 +19,8 @@ struct EventStream: Sendable {
     let waiting: CommittedEvents
     let prefix: String
     let caller: Caller
+    let searches: SearchQueue
+    let client: LongRequestQuota.Client
 
     /// Answers with events until the client disconnects or the task is cancelled.
     ///
@@ -39,10 +41,11 @@ struct EventStream: Sendable {
         var at = place
         do {
             guard await writer.send(Array("retry: 2000\n\n".utf8)) else { return }
-            var isFirst = isReplay
+            var (isFirst, isBehind) = (isReplay, isReplay)
             var lastSent = MonotonicTime.current()
             while !Task.isCancelled {
-                let found = try await reader.forward(since: at, prefix: prefix, limit: Self.pageSize)
+                let found = try await read(after: at, isBehind: isBehind)
+                isBehind = found.hasMore
                 // On a single node, events may be missing in the middle, too: after a restore from a backup.
                 if isFirst || isWhole {
                     for gap in found.gaps(since: at) {
@@ -66,10 +69,19 @@ struct EventStream: Sendable {
                     lastSent = .current()
                 }
             }
+        } catch is CancellationError {
+            // The client has gone, or the server ends.
         } catch {
             _ = await writer.send(Array("event: error\ndata: {\"detail\":\"the event log cannot be read\"}\n\n".utf8))
         }
         await writer.finish()
+    }
+
+    /// Reads the next events. Until it has come to the end of the log, a stream takes turns with other requests.
+    private func read(after place: LogPosition, isBehind: Bool) async throws -> EventReader.Found {
+        let turn = isBehind ? try await searches.enter(for: client) : nil
+        defer { turn?.leave() }
+        return try await reader.forward(since: place, prefix: prefix, limit: Self.pageSize)
     }
 
     /// Whether this process writes the whole log.

@@ -74,10 +74,12 @@ package struct GetTrace: Endpoint {
             // An app that is not in the configuration any more may have events.
             if found.lines.isEmpty { try apps.check(app) }
         } else if let message = input.message {
-            found = try await traces.searches.run {
-                if let family { return try await search.message(message, apps: family.members) }
-                return try await search.message(message, app: app)
-            }
+            found =
+                if let family {
+                    try await search.message(message, apps: family.members)
+                } else {
+                    try await search.message(message, app: app)
+                }
             let isWhole = input.since == .distantPast && input.until == .distantFuture
             if isWhole, found.isComplete, found.lines.isEmpty { throw FindMessage.unknown(message) }
         } else if let device = input.device {
@@ -85,7 +87,7 @@ package struct GetTrace: Endpoint {
         } else if let id = input.deliveryID {
             found = try await search.deliveryID(id)
         } else {
-            found = try await traces.user(input.user ?? "", in: search)
+            found = try await traces.user(input.user ?? "", for: caller, in: search)
         }
         return Reply(traces.written(found, for: caller))
     }

@@ -79,17 +79,19 @@ package struct ReadEvents: RespondingEndpoint {
     private let maxWait: UInt64
     private let waiters = Locked(LongRequestQuota(limit: ReadEvents.maxWaiting))
     private let streams: EventStreams
+    private let searches: SearchQueue
 
     /// Creates the endpoint. Its server must be on `loop`.
     ///
     /// - Parameter maxWait: the maximum wait for events, in seconds. Longer waits end then.
     package init(
         on loop: EventLoop, events: any EventLog, kept: (any KeptEvents)? = nil, waiting: CommittedEvents,
-        streams: EventStreams,
+        streams: EventStreams, searches: SearchQueue,
         maxWait: UInt64 = ReadEvents.maxWait
     ) {
         self.loop = loop
         self.streams = streams
+        self.searches = searches
         reader = EventReader(log: events)
         self.kept = kept
         self.waiting = waiting
@@ -105,15 +107,25 @@ package struct ReadEvents: RespondingEndpoint {
         }
         let bound = LoopBound(responder, on: loop)
         let client = LongRequestQuota.Client(caller, at: request.peer)
-        Task { [loop] in
+        let task = Task { [loop] in
+            let place: SearchQueue.Place
+            do {
+                place = try await searches.enter(for: client)
+            } catch {
+                return loop.executeUnlessStopped { APIAnswer(failedBy: error).send(to: bound.wrapped) }
+            }
             let answer: APIAnswer
             do {
-                answer = try APIAnswer(try await self.answer(input, for: caller, at: client))
+                answer = try APIAnswer(try await self.answer(input, for: caller, at: client, in: place))
             } catch {
                 answer = APIAnswer(failedBy: error)
             }
-            loop.executeUnlessStopped { answer.send(to: bound.wrapped) }
+            loop.executeUnlessStopped {
+                answer.send(to: bound.wrapped)
+                place.leave()
+            }
         }
+        responder.onClose = { task.cancel() }
     }
 
     private static let streamType = EventStreamKind.mediaType
@@ -146,17 +158,19 @@ package struct ReadEvents: RespondingEndpoint {
             try? responder.finish()
             return
         }
-        let stream = EventStream(reader: reader, waiting: waiting, prefix: input.prefix, caller: caller)
+        let client = LongRequestQuota.Client(caller, at: request.peer)
+        let stream = EventStream(
+            reader: reader, waiting: waiting, prefix: input.prefix, caller: caller, searches: searches, client: client)
         let task = Locked<Task<Void, Never>?>(nil)
         let writer = StreamWriter(responder, on: loop) { task.withLock { $0?.cancel() } }
-        let begun = try streams.begin(for: LongRequestQuota.Client(caller, at: request.peer)) { [since] in
+        let begun = try streams.begin(for: client) { [since] in
             await stream.run(since: since, to: writer, headers: headers)
         }
         task.withLock { $0 = begun }
     }
 
     private func answer(
-        _ input: Input, for caller: Caller, at client: LongRequestQuota.Client
+        _ input: Input, for caller: Caller, at client: LongRequestQuota.Client, in place: SearchQueue.Place
     ) async throws -> Reply<Output> {
         if let found = try await findKept(input) { return reply(found, for: caller) }
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
@@ -166,6 +180,8 @@ package struct ReadEvents: RespondingEndpoint {
         let limit = input.limit ?? 1000
         var found = try await reader.forward(since: start, prefix: input.prefix, limit: limit, span: span)
         guard input.wait > 0, found.isEmpty else { return reply(found, for: caller) }
+        // What it reads from now on is new, and little.
+        place.leave()
         try waiters.withLock { (quota) throws(Problem) in
             do throws(LongRequestQuota.Refusal) {
                 try quota.take(client)
@@ -176,6 +192,7 @@ package struct ReadEvents: RespondingEndpoint {
         defer { waiters.withLock { $0.release(client) } }
         let deadline = MonotonicTime.current() + .seconds(Int64(min(input.wait, maxWait)))
         while found.isEmpty {
+            try Task.checkCancellation()
             let left = deadline - MonotonicTime.current()
             guard left > .zero else { break }
             var place = found.next

@@ -26,20 +26,27 @@ package enum TraceKind: WrittenKind {
 /// Searches for the events of a subject, and writes what it finds.
 package struct Traces: Sendable {
     let log: any EventLog
-    let searches: SearchQueue?
     private let devices: any DeviceDirectory
 
-    package init(log: any EventLog, devices: any DeviceDirectory, searches: SearchQueue? = nil) {
-        (self.log, self.devices, self.searches) = (log, devices, searches)
+    package init(log: any EventLog, devices: any DeviceDirectory) {
+        (self.log, self.devices) = (log, devices)
     }
 
-    /// Returns the events of the devices that belong to the user now.
-    func user(_ name: String, in search: TraceSearch) async throws -> TraceSearch.Found {
+    /// Returns the events of the devices that belong to the user now, in the apps of the caller. Devices of other apps
+    /// neither take the places of these, nor show in the answer that there are any.
+    func user(_ name: String, for caller: Caller, in search: TraceSearch) async throws -> TraceSearch.Found {
         var filter = DeviceFilter()
         filter.user = name
-        let page = try await devices.list(filter, after: nil, limit: TraceSearch.maxDevices)
-        var found = try await search.devices(page.devices.map(\.id))
-        found.hasMoreDevices = page.next != nil
+        var (ids, hasMore): ([DeviceID], Bool) = ([], false)
+        for app in caller.apps.map({ $0.map(Optional.some) }) ?? [nil] where !hasMore {
+            filter.app = app
+            let room = TraceSearch.maxDevices - ids.count
+            let page = try await devices.list(filter, after: nil, limit: max(1, room))
+            ids += page.devices.prefix(room).map(\.id)
+            hasMore = page.next != nil || page.devices.count > room
+        }
+        var found = try await search.devices(ids)
+        found.hasMoreDevices = hasMore
         return found
     }
 

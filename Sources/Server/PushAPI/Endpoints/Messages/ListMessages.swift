@@ -36,8 +36,6 @@ package struct ListMessages: Endpoint {
 
     private let history: MessageHistory
     private let apps: AppCatalog
-    /// All listings read the log on one thread, which replays need, too.
-    private let searches = SearchQueue(2)
 
     package init(history: MessageHistory, apps: AppCatalog) {
         self.history = history
@@ -51,9 +49,6 @@ package struct ListMessages: Endpoint {
         filter.states = Set(input.states ?? [])
         (filter.user, filter.since, filter.until) = (input.user, input.since, input.until)
         try history.log.check(input.before, in: "after")
-        let page = try await searches.run { [filter] in
-            try await history.page(filter, before: input.before, limit: input.limit)
-        }
-        return Reply(MessageListAnswer(page))
+        return Reply(MessageListAnswer(try await history.page(filter, before: input.before, limit: input.limit)))
     }
 }

@@ -6,15 +6,14 @@ struct MessageLookup: Sendable {
     let obstacles: ObstacleSearch
     let apps: AppCatalog
     private let history: MessageHistory
-    private let searches: SearchQueue?
 
-    init(history: MessageHistory, obstacles: ObstacleSearch, apps: AppCatalog, searches: SearchQueue?) {
-        (self.history, self.obstacles, self.apps, self.searches) = (history, obstacles, apps, searches)
+    init(history: MessageHistory, obstacles: ObstacleSearch, apps: AppCatalog) {
+        (self.history, self.obstacles, self.apps) = (history, obstacles, apps)
     }
 
     /// Returns the messages with this id: one for each app that had such a message.
     func one(_ id: MessageID, app: AppID?) async throws -> [MessageSummary] {
-        try await searches.run { try await history.one(id, app: app) }
+        try await history.one(id, app: app)
     }
 
     /// Returns the message of an app; of a family the sum of those of its members, with each of them.

@@ -15,8 +15,6 @@ package struct EraseUser: Endpoint {
 
     private let erase: @Sendable (UserErasure) async throws -> ErasedUser
     private let apps: AppCatalog
-    /// Each erasure searches all stored messages.
-    private let searches = SearchQueue(1)
 
     /// Creates the endpoint.
     ///
@@ -30,7 +28,7 @@ package struct EraseUser: Endpoint {
         let wanted = try input.apps(of: caller, in: apps)
         let erased: ErasedUser
         do {
-            erased = try await searches.run { try await erase(UserErasure(of: input.user, in: wanted, at: .current())) }
+            erased = try await erase(UserErasure(of: input.user, in: wanted, at: .current()))
         } catch let fault as ErasureFault {
             var problem = Problem(
                 .unavailable, detail: "the user is not erased completely: \(fault.cause); repeat the request")

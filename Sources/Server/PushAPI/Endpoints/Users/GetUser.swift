@@ -5,6 +5,8 @@ package import PushStore
 package struct GetUser: Endpoint {
     /// The number of devices or messages on a page.
     static let pageSize = 100
+    /// The number of parts of the log without a message of the user after which an answer ends.
+    static let maxEmptyParts = 5
 
     package struct Input: EndpointInput {
         let path: UserPath
@@ -24,8 +26,6 @@ package struct GetUser: Endpoint {
     private let devices: any DeviceDirectory
     private let history: MessageHistory
     private let apps: AppCatalog
-    /// All listings read the log on one thread, which replays need, too.
-    private let searches = SearchQueue(2)
 
     package init(devices: any DeviceDirectory, history: MessageHistory, apps: AppCatalog) {
         self.devices = devices
@@ -37,34 +37,34 @@ package struct GetUser: Endpoint {
         let apps: [AppID?] = try input.path.apps(of: caller, in: apps).map { $0.map(Optional.some) } ?? [nil]
         guard !apps.isEmpty else { throw input.path.unknown }
         var place = try UserPlace(input.after, apps: apps.count)
-        while true {
-            let (page, next) = try await searches.run { [place] in
+        var page: UserAnswer
+        var emptyParts = 0
+        repeat {
+            let (found, next) =
                 if place.isOfMessages {
-                    return try await messages(of: input.path.user, in: apps[place.app], after: place.after)
+                    try await messages(of: input.path.user, in: apps[place.app], after: place.after)
+                } else {
+                    try await addresses(of: input.path.user, in: apps[place.app], after: place.after)
                 }
-                return try await addresses(of: input.path.user, in: apps, after: place.after)
-            }
+            page = found
             place.advance(to: next, apps: apps.count)
-            // A part of the log without a message of the user is no page.
-            if page.isEmpty, place.text != nil { continue }
-            if page.isEmpty, input.after == nil { throw input.path.unknown }
-            var answer = page
-            answer.next = PageCursor(place.text)
-            return Reply(
-                answer,
-                change: OperatorChange(
-                    .operatorUserExport, app: input.path.app,
-                    of: "\(page.devices.count) devices, \(page.messages.count) messages"))
-        }
+            if next != nil { emptyParts += 1 }
+        } while page.isEmpty && place.text != nil && emptyParts < Self.maxEmptyParts
+        if page.isEmpty, input.after == nil, place.text == nil { throw input.path.unknown }
+        page.next = PageCursor(place.text)
+        return Reply(
+            page,
+            change: OperatorChange(
+                .operatorUserExport, app: input.path.app,
+                of: "\(page.devices.count) devices, \(page.messages.count) messages"))
     }
 
     /// Returns a page, and where the next one of devices begins; nil if it was the last one.
     private func addresses(
-        of user: String, in apps: [AppID?], after cursor: String?
+        of user: String, in app: AppID?, after cursor: String?
     ) async throws -> (page: UserAnswer, next: String?) {
-        // Without an app: SQLite would read all devices of the app rather than those of the user.
         var filter = DeviceFilter()
-        filter.user = user
+        (filter.app, filter.user) = (app, user)
         let list: DeviceList
         do {
             list = try await devices.list(filter, after: cursor.map { AudienceCursor($0) }, limit: Self.pageSize)
@@ -72,9 +72,8 @@ package struct GetUser: Endpoint {
             throw UserPlace.fault
         }
         var answer = UserAnswer(user)
-        let own = list.devices.filter { apps.contains(nil) || apps.contains($0.app) }
-        answer.devices = own.map { DeviceAnswer($0) }
-        for device in own { answer.reports += try await reports(of: device) }
+        answer.devices = list.devices.map { DeviceAnswer($0) }
+        for device in list.devices { answer.reports += try await reports(of: device) }
         return (answer, list.next?.text)
     }
 
@@ -117,7 +116,7 @@ package struct GetUser: Endpoint {
     }
 }
 
-/// A place in what is stored about a user: first come the devices, then the messages in each app.
+/// A place in what is stored about a user: first come the devices in each app, then the messages in each app.
 struct UserPlace: Sendable {
     private(set) var app = 0
     private(set) var isOfMessages = false
@@ -144,8 +143,8 @@ struct UserPlace: Sendable {
     mutating func advance(to next: String?, apps: Int) {
         after = next
         if next != nil { return }
-        if !isOfMessages { return isOfMessages = true }
         app += 1
-        isEnd = app >= apps
+        guard app >= apps else { return }
+        (app, isEnd, isOfMessages) = (0, isOfMessages, true)
     }
 }
