@@ -12,12 +12,12 @@ import Testing
         _ change: OperatorChange, by caller: Caller, from peer: HTTP1Peer = .address(host: "192.0.2.7", port: 4711)
     ) async throws -> [EventDraft] {
         let events = Locked<[EventDraft]>([])
-        let journal = OperatorJournal { change, author, done in
-            events.withLock { $0.append(change.event(by: author)) }
+        let journal = OperatorJournal { changes, author, done in
+            events.withLock { $0 += changes.map { $0.event(by: author) } }
             done()
         }
         let request = try HTTP1Request(method: .post, target: "/", headers: [:], body: [], peer: peer)
-        await journal.record(change, by: caller, of: request)
+        await journal.record([change], by: caller, of: request)
         return events.withLock { $0 }
     }
 

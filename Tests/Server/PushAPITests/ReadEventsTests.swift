@@ -122,6 +122,28 @@ import Testing
         }
     }
 
+    @Test func `A caller of some apps gets as many of their events, however many others there are`() async throws {
+        try await StoreScene.run { scene in
+            let apps =
+                Array(repeating: StoreScene.news, count: 2) + Array(repeating: StoreScene.shop, count: 200) + [nil]
+            _ = await scene.ledger.note(apps.map { EventDraft(.operatorPause, app: $0) })
+            func found(_ query: String, apps: String?) async throws -> [String] {
+                let answer = try await scene.send("GET", "/v1/events" + query, roles: "observe", apps: apps)
+                return answer.text.split(separator: "\n").map { EventRecord(Array($0.utf8))?.app ?? "-" }
+            }
+            for query in [
+                "?last=100", "?last=2", "?last=100&prefix=operator/", "?since=0&limit=2", "?since=0&limit=100",
+            ] {
+                let own = try await found(query, apps: "news")
+                #expect(own == ["news", "news"], "\(query)")
+                #expect(try await found(query, apps: "nobody").isEmpty, "\(query)")
+            }
+            #expect(try await found("?last=100&prefix=operator/shop/", apps: "news").isEmpty)
+            #expect(try await found("?last=300", apps: "shop,news").count == 202)
+            #expect(try await found("?last=300", apps: nil).count == 203)
+        }
+    }
+
     @Test func `A request for deleted events returns the oldest ones that exist`() async throws {
         try await withPipeline { scene in
             fill(scene.events)

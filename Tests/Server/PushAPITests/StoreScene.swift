@@ -4,6 +4,7 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import Testing
 
 @testable import PushAPI
 @testable import PushStore
@@ -22,6 +23,8 @@ final class StoreScene: Sendable {
     let ledger: SQLiteLedger
     let registry: SQLiteRegistry
     let seen: SeenReports
+    /// What operators have changed.
+    let changes = Locked<[OperatorChange]>([])
     let loop: EventLoop
     private let server: APIServer
     /// The threads that clients block.
@@ -47,11 +50,18 @@ final class StoreScene: Sendable {
             directory: directory.path, identities: ledger.identities, note: { await ledger.note($0) })
         seen = SeenReports(ledger)
         loop = EventLoop(name: "store-test")
-        let endpoints = PipelineEndpoints.all(
-            on: loop, streams: EventStreams(), devices: registry, events: ledger, waiting: CommittedEvents(),
-            statistics: NoStatistics(),
-            identities: ledger.identities, apps: Self.apps, seen: seen,
-            registry: registry)
+        let endpoints =
+            PipelineEndpoints.all(
+                on: loop, streams: EventStreams(), devices: registry, events: ledger, waiting: CommittedEvents(),
+                statistics: NoStatistics(),
+                identities: ledger.identities, apps: Self.apps, seen: seen,
+                registry: registry)
+            + [
+                AnyEndpoint(
+                    EraseUser(apps: Self.apps) { erasure in
+                        ErasedUser(devices: 0, messages: try await ledger.erase(erasure))
+                    })
+            ]
         var limits = HTTP1Limits.controlSocket
         limits.connections = 128
         limits.headerTime = .seconds(600)
@@ -60,7 +70,11 @@ final class StoreScene: Sendable {
         limits.stallTime = .seconds(600)
         server = try await APIServer(
             at: .socket(path: "\(directory.path)/control"), on: loop, limits: limits, table: EndpointTable(endpoints),
-            access: RoleAccess())
+            access: RoleAccess(),
+            journal: OperatorJournal { [changes] new, _, done in
+                changes.withLock { $0 += new }
+                done()
+            })
     }
 
     /// The only point of the past of the statistics.
@@ -120,10 +134,29 @@ final class StoreScene: Sendable {
         }
     }
 
+    /// Returns what a call has changed for operators.
+    func changes(
+        _ method: String, _ path: String, _ body: String = "", roles: String = "operate", apps: String? = nil,
+        status: Int = 200
+    ) async throws -> [OperatorChange] {
+        changes.withLock { $0 = [] }
+        let answer = try await send(method, path, body, roles: roles, apps: apps)
+        #expect(answer.status == status, "\(method) \(path): \(answer.text)")
+        return changes.withLock { $0 }
+    }
+
     /// Returns all events of the log as lines.
     func events() async throws -> [String] {
         try await EventReader(log: ledger).forward(since: 0, prefix: "", limit: 100_000).lines
             .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Accepts a message that waits.
+    func accept(_ id: String, for user: String, app: AppID = shop) async {
+        let message = Message(id: MessageID(id)!, app: app, payload: Array("{}".utf8))
+        _ = await withCheckedContinuation { done in
+            ledger.accept([PushRequest(message, to: .users([user]))]) { done.resume(returning: $0) }
+        }
     }
 
     /// Records a message to these tokens as sent, without a router, and returns the ids of its deliveries.

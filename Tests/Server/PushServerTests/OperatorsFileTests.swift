@@ -1,5 +1,6 @@
 import Glibc
 import PushLoop
+import PushModel
 import PushStore
 import PushTime
 import TestSupport
@@ -38,25 +39,61 @@ import Testing
             var (found, since): ([[UInt8]], UInt64) = ([], 0)
             while true {
                 let page = try await file.page(
-                    prefix: "operator/", since: since, span: .init(), limit: 700, ofLast: false)
+                    prefix: "operator/", apps: nil, since: since, span: .init(), limit: 700, ofLast: false)
                 found += page.lines
                 since = page.last
                 if !page.hasMore { break }
             }
             #expect(found == lines)
             // A page without a match says how far it has come.
-            let rare = try await file.page(prefix: "operator/rare/", since: 0, span: .init(), limit: 5, ofLast: false)
+            let rare = try await file.page(
+                prefix: "operator/rare/", apps: nil, since: 0, span: .init(), limit: 5, ofLast: false)
             #expect(rare.lines.isEmpty && rare.hasMore && rare.last > 0 && rare.last < UInt64(count * 3))
-            let last = try await file.page(prefix: "operator/", since: 0, span: .init(), limit: 3, ofLast: true)
+            let last = try await file.page(
+                prefix: "operator/", apps: nil, since: 0, span: .init(), limit: 3, ofLast: true)
             #expect(last.lines == Array(lines.suffix(3)))
+            // Those of other apps count to no limit.
+            for (apps, expected) in [(["rare", "first"], [lines[0], lines[count - 1]]), (["none", "-"], [])] {
+                let apps = apps.compactMap { AppID($0) }
+                let page = try await file.page(
+                    prefix: "operator/", apps: apps, since: 0, span: .init(), limit: 2, ofLast: true)
+                #expect(page.lines == expected)
+                let first = try await file.page(
+                    prefix: "operator/", apps: apps, since: 0, span: .init(), limit: 2, ofLast: false)
+                #expect(first.lines == Array(expected.prefix(1)) && first.hasMore)
+            }
             // The last ones are looked for up to the beginning.
-            let first = try await file.page(prefix: "operator/first/", since: 0, span: .init(), limit: 3, ofLast: true)
+            let first = try await file.page(
+                prefix: "operator/first/", apps: nil, since: 0, span: .init(), limit: 3, ofLast: true)
             #expect(first.lines == [lines[0]] && first.last == UInt64(count * 3))
             let rest = try await file.page(
-                prefix: "operator/", since: UInt64(count * 3 - 5), span: .init(), limit: 100, ofLast: false)
+                prefix: "operator/", apps: nil, since: UInt64(count * 3 - 5), span: .init(), limit: 100, ofLast: false)
             #expect(rest.lines == Array(lines.suffix(2)) && !rest.hasMore)
         }
         await pool.shutDown()
+    }
+
+    @Test func `Those with the most lines lose their oldest ones first`() throws {
+        // Of every ten lines, seven are of one key, two of another, and one of a user.
+        let lines = (1...100).compactMap { number in
+            let who = number % 10 < 7 ? "key:busy" : number % 10 < 9 ? "key:ops" : "uid:0"
+            return OperatorsFile.Line(
+                Array(
+                    """
+                    {"v":1,"seq":\(number),"ts":1,"family":"operator","app":"shop","kind":"pause","who":"\(who)"}
+                    """.utf8))
+        }
+        func numbers(_ most: Int, of who: String? = nil) -> [UInt64] {
+            OperatorsFile.shared(lines, most: most).filter { who == nil || $0.who == who }.map(\.seq)
+        }
+        func all(_ who: String) -> [UInt64] { lines.filter { $0.who == who }.map(\.seq) }
+        #expect(lines.count == 100 && numbers(100) == Array(1...100) && numbers(1000) == Array(1...100))
+        for (most, counts) in [(60, [30, 20, 10]), (40, [15, 15, 10]), (9, [3, 3, 3]), (2, [1, 0, 1])] {
+            for (who, count) in zip(["key:busy", "key:ops", "uid:0"], counts) {
+                #expect(numbers(most, of: who) == all(who).suffix(count), "\(most) \(who)")
+            }
+        }
+        #expect(OperatorsFile.shared(lines.filter { $0.who == "uid:0" }, most: 4).map(\.seq) == [69, 79, 89, 99])
     }
 
     @Test func `What a failed write has left is removed before the next one`() async throws {
@@ -80,7 +117,7 @@ import Testing
         let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool, now: { .current() })
         #expect(try await again.open() == 3)
         for file in [file, again] {
-            let page = try await file.page(prefix: "", since: 0, span: .init(), limit: 10, ofLast: false)
+            let page = try await file.page(prefix: "", apps: nil, since: 0, span: .init(), limit: 10, ofLast: false)
             #expect(page.lines == lines && !page.hasMore)
         }
         await pool.shutDown()

@@ -12,7 +12,7 @@ package struct APIAnswer: Sendable, Equatable {
     /// The reason, if the request was not allowed. It is for metrics.
     private(set) var reason: AccessReason?
     /// What the request has changed. It is recorded, and no part of the answer.
-    package internal(set) var change: OperatorChange?
+    package internal(set) var changes: [OperatorChange] = []
 
     package init(
         status: Int, body: [UInt8], type: String = "application/json; charset=utf-8", headers: HTTP1Headers = [:]
@@ -48,7 +48,7 @@ package struct APIAnswer: Sendable, Equatable {
         let body = (try? problem.bytes()) ?? Array("{}\n".utf8)
         self.init(status: problem.status, body: body, type: Problem.mediaType, headers: headers)
         reason = problem.reason
-        change = problem.change
+        changes = problem.changes
     }
 }
 

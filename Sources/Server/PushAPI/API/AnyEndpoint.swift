@@ -121,7 +121,7 @@ package struct AnyEndpoint: Sendable {
 extension APIAnswer {
     init<Body: AnswerBody>(_ reply: Reply<Body>) throws {
         self.init(status: reply.status, body: try reply.body.bytes(), type: Body.mediaType, headers: reply.headers)
-        change = reply.change
+        changes = reply.changes
     }
 
     init(failedBy error: any Error) {

@@ -19,7 +19,7 @@ package struct Problem: Error, Sendable, Equatable, Codable {
     /// The reason for metrics and logs, if the request was not allowed. It is not part of the answer.
     package var reason: AccessReason?
     /// What the request has changed although it failed. It is recorded, and no part of the answer.
-    package var change: OperatorChange?
+    package var changes: [OperatorChange] = []
     /// The methods of the path, for the header `Allow`.
     package var allow: String?
 

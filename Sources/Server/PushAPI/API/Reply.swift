@@ -5,11 +5,15 @@ package struct Reply<Body: AnswerBody>: Sendable {
     package let status: Int
     package let body: Body
     package var headers: HTTP1Headers
-    /// What the request has changed; nil if it has changed nothing that is recorded.
-    package let change: OperatorChange?
+    /// What the request has changed, in each app that it concerns; empty if it has changed nothing that is recorded.
+    package let changes: [OperatorChange]
 
     package init(_ body: Body, status: Int = 200, headers: HTTP1Headers = [:], change: OperatorChange? = nil) {
-        self.change = change
+        self.init(body, status: status, headers: headers, changes: change.map { [$0] } ?? [])
+    }
+
+    package init(_ body: Body, status: Int = 200, headers: HTTP1Headers = [:], changes: [OperatorChange]) {
+        self.changes = changes
         self.status = status
         self.body = body
         self.headers = headers

@@ -1,12 +1,13 @@
+package import PushModel
 package import PushStore
 
 /// Events that are kept for longer than the log keeps them, on a single node.
 package protocol KeptEvents: Sendable {
-    /// Returns the kept events after a number whose topic begins with a prefix, in order: the first ones up to a limit,
-    /// or the last ones. A page of the first ones examines a bounded number of events, and may have none although there
+    /// Returns the kept events of some apps, or of all, after a number and whose topic begins with a prefix, in order: the
+    /// first ones up to a limit, or the last ones. A page of the first ones examines a bounded number of events, and may have none although there
     /// are more.
     func page(
-        prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
+        prefix: String, apps: [AppID]?, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
     ) async throws -> KeptPage
 }
 

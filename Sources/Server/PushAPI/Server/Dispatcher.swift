@@ -56,7 +56,7 @@ struct Dispatcher: Sendable {
                         return loop.executeUnlessStopped { send(APIAnswer(failedBy: error), to: bound.wrapped) }
                     }
                     let answer = await answer(request, match.parameters, caller)
-                    if let change = answer.change { await journal?.record(change, by: caller, of: request) }
+                    await journal?.record(answer.changes, by: caller, of: request)
                     loop.executeUnlessStopped {
                         send(answer, to: bound.wrapped)
                         place?.leave()

@@ -3,14 +3,19 @@
 const svgName = "http://www.w3.org/2000/svg";
 const svgTags = new Set(["svg", "g", "path", "line", "rect", "text", "circle", "polyline", "polygon"]);
 
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+// Emoji with the marks that make one picture of them; and all characters that have no picture, but tabs and line ends.
+const picture = String.raw`(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f?)\p{Emoji_Modifier}?`;
+const unseen = new RegExp(
+  String.raw`(${picture}(?:\u200d${picture})*)|(?![\t\n])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]`,
+  "gu");
 
 /**
  * Makes characters visible that a reader would not see, and that could make a name look like another one: control
- * characters, and marks that turn the direction of the text around them.
+ * characters, marks that turn the direction of the text around them, and those that no font draws.
  */
 export function visible(text) {
-  return String(text).replaceAll(controls, (one) => {
+  return String(text).replaceAll(unseen, (one, emoji) => {
+    if (emoji) return emoji;
     const code = one.codePointAt(0);
     return code < 0x20 ? String.fromCodePoint(0x2400 + code)
       : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;

@@ -57,20 +57,26 @@ enum Caller {
 
     /// Returns nil if the caller may send the request, or else why not.
     func fault(of request: PushRequest) -> EnvelopeFault? {
-        let app = request.message.app
-        if let family = request.fellows?.family {
-            return refusal(for: family).map {
-                EnvelopeFault(id: request.message.id.text, rejection: $0, app: nil)
+        let refusal =
+            if let family = request.fellows?.family { self.refusal(for: family) } else {
+                self.refusal(for: request.message.app)
             }
-        }
-        return refusal(for: app).map { EnvelopeFault(id: request.message.id.text, rejection: $0, app: app) }
+        return refusal.map { Self.refused(request.message.id.text, $0) }
     }
 
-    /// Returns a fault as the caller may know it. One that concerns a family names its members, and is told only to those
-    /// who may push to all of them.
+    /// Returns a fault as the caller may know it: only those who may push to an app, or to all members of a family, learn
+    /// what is wrong with a message to it.
     func mayKnow(_ fault: EnvelopeFault) -> EnvelopeFault {
-        guard let family = fault.family, let refusal = refusal(for: family) else { return fault }
-        return EnvelopeFault(id: fault.id, rejection: refusal, app: nil)
+        let refusal =
+            if let family = fault.family { self.refusal(for: family) } else {
+                fault.app.flatMap { self.refusal(for: $0) }
+            }
+        return refusal.map { Self.refused(fault.id, $0) } ?? fault
+    }
+
+    /// Its event names the app in the detail only: among the messages and events of an app are those of its producers.
+    private static func refused(_ id: String?, _ refusal: Rejection) -> EnvelopeFault {
+        EnvelopeFault(id: id, rejection: refusal, app: nil)
     }
 
     /// Returns nil if the caller may push to all members of a family, or else the rejection. It names only members to

@@ -13,7 +13,7 @@ import PushWire
 /// Lines are added at the end, each synced. A line that a crash or a backup has cut is left out.
 final class OperatorsFile: Sendable {
     static let fileName = "operators.jsonl"
-    /// The maximum number of lines. The oldest ones are removed first.
+    /// The maximum number of lines.
     static let most = 100_000
     /// The number of lines after which the file is trimmed.
     private static let trimmedEvery = 1000
@@ -24,6 +24,9 @@ final class OperatorsFile: Sendable {
         let seq: UInt64
         let time: WallTime
         let topic: String
+        /// Nil for no app.
+        let app: AppID?
+        let who: String
 
         init?(_ bytes: [UInt8]) {
             guard let document = try? JSONDocument(bytes, depthLimit: 4),
@@ -40,6 +43,8 @@ final class OperatorsFile: Sendable {
             self.seq = UInt64(seq)
             self.time = WallTime(milliseconds: time)
             topic = "\(family)/\(app)/\(kind)"
+            self.app = app == "-" ? nil : AppID(app)
+            who = document.value("who", in: document.root).flatMap { document.string($0) } ?? ""
         }
     }
 
@@ -167,12 +172,32 @@ final class OperatorsFile: Sendable {
         try trim(&state)
     }
 
+    /// Returns as many lines as the file may have. If there are more, those with the most lines lose their oldest ones, so
+    /// that no key removes what others did by doing much itself.
+    static func shared(_ lines: [Line], most: Int = most) -> [Line] {
+        guard lines.count > most else { return lines }
+        var left: [String: Int] = [:]
+        for line in lines { left[line.who, default: 0] += 1 }
+        var (share, room) = (most, most)
+        for (index, count) in left.values.sorted().enumerated() {
+            share = max(1, room / (left.count - index))
+            if count > share { break }
+            room -= count
+        }
+        let kept = lines.filter { line in
+            let following = left[line.who] ?? 0
+            left[line.who] = following - 1
+            return following <= share
+        }
+        return kept.suffix(most)
+    }
+
     private func trim(_ state: inout State) throws {
         // If this fails, the file may be the earlier or the new one.
         state.isUncertain = true
         let all = try lines()
         let limit = now() - retention
-        let kept = Array(all.lines.filter { $0.time >= limit }.suffix(Self.most))
+        let kept = Self.shared(all.lines.filter { $0.time >= limit })
         // Behind a line that was cut, the next one could not be read.
         if kept.count < all.lines.count || !all.isWhole {
             try WholeFile.write(Array(kept.map { $0.bytes + [0x0a] }.joined()), to: path, until: .name)
@@ -186,11 +211,13 @@ final class OperatorsFile: Sendable {
     /// What a page is to have.
     private struct Query: Sendable {
         let prefix: String
+        let apps: [AppID]?
         let since: UInt64
         let span: EventReader.Span
 
         func takes(_ line: Line) -> Bool {
             line.seq > since && line.time >= span.since && line.time <= span.until && line.topic.hasPrefix(prefix)
+                && apps.map { apps in line.app.map { apps.contains($0) } ?? false } ?? true
         }
     }
 
@@ -276,10 +303,10 @@ final class OperatorsFile: Sendable {
 
 extension OperatorsFile: KeptEvents {
     func page(
-        prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
+        prefix: String, apps: [AppID]?, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
     ) async throws -> KeptPage {
         guard limit > 0 else { return KeptPage(lines: [], last: since, hasMore: false) }
-        let query = Query(prefix: prefix, since: since, span: span)
+        let query = Query(prefix: prefix, apps: apps, since: since, span: span)
         if isLast { return try await last(limit, of: query) }
         return try await pool.run { [self] in try first(limit, of: query) }
     }

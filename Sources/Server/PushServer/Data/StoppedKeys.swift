@@ -27,7 +27,7 @@ package enum StoppedKeys {
         let apps = AppCatalog(nil, others: PushServices.unconfigured)
         let answer = await EndpointTable(KeyEndpoints.all(registrar, apps: apps)).answer(request)
         await keys.close()
-        if let change = answer.change { try PendingOperators(directory: lock.directory).add(change) }
+        for change in answer.changes { try PendingOperators(directory: lock.directory).add(change) }
         for name in new { giveToOwner(name, in: lock.directory) }
         // The lock is released with its last use, which must not be before the file is closed.
         withExtendedLifetime(lock) {}

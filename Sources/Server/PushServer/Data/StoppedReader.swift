@@ -63,9 +63,9 @@ package struct StoppedReader: Sendable {
                         identities: ledger.identities,
                         apps: AppCatalog(nil, others: PushServices.unconfigured))),
                 access: ControlAccess(),
-                journal: OperatorJournal { [lock] change, _, done in
+                journal: OperatorJournal { [lock] changes, _, done in
                     // A copy of a directory that this user cannot write may still be read.
-                    try? PendingOperators(directory: lock.directory).add(change)
+                    for change in changes { try? PendingOperators(directory: lock.directory).add(change) }
                     done()
                 })
         } catch {

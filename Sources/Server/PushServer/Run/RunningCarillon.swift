@@ -147,7 +147,7 @@ package final class RunningCarillon: Sendable {
         base.threads.beginBeating(supervisor) { [health] in await health.readiness().sentence }
         while await signals.next() == .reload {
             // The system does not tell who has sent the signal.
-            await parts.operators.record(ReloadConfiguration.change(await reload()), by: OperatorName(user: nil))
+            await parts.operators.record([ReloadConfiguration.change(await reload())], by: OperatorName(user: nil))
         }
         supervisor.stopping(drainingWithin: deadline)
         let log = logs.log

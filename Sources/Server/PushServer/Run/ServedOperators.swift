@@ -45,9 +45,9 @@ final class ServedOperators: Sendable {
     }
 
     var journal: OperatorJournal {
-        OperatorJournal { [self] change, author, done in
+        OperatorJournal { [self] changes, author, done in
             Task {
-                await record(change, by: author)
+                await record(changes, by: author)
                 done()
             }
         } fault: { [self] in
@@ -74,30 +74,32 @@ final class ServedOperators: Sendable {
         return "\(waiting) events of operators are not in the log yet; \(help)"
     }
 
-    /// Records a change, and returns when it is stored or cannot be.
-    func record(_ change: OperatorChange, by author: OperatorName) async {
+    /// Records what one request has changed, and returns when that is stored or cannot be.
+    func record(_ changes: [OperatorChange], by author: OperatorName) async {
         guard waiting < Self.maxWaiting + Self.reserve else {
-            lose(change, "too many others wait to be stored")
+            lose(changes, "too many others wait to be stored")
             return
         }
-        unstored.withLock { $0 += 1 }
-        defer { unstored.withLock { $0 -= 1 } }
-        let event = change.event(by: author)
+        unstored.withLock { $0 += changes.count }
+        defer { unstored.withLock { $0 -= changes.count } }
+        let events = changes.map { $0.event(by: author) }
         guard node != nil else {
-            _ = await note([event])
+            _ = await note(events)
             return
         }
-        let named = (name: Hex.encode(SecureRandom.bytes(16)), draft: event)
+        let named = events.map { (name: Hex.encode(SecureRandom.bytes(16)), draft: $0) }
         for _ in 0..<Self.maxAttempts {
-            if await share([named]) { return }
+            if await share(named) { return }
             try? await Task.sleep(for: .seconds(1))
         }
-        lose(change, "the database has not stored it")
+        lose(changes, "the database has not stored it")
     }
 
-    private func lose(_ change: OperatorChange, _ why: String) {
-        let kind = "\(change.kind.name)"
-        log.error("an event of an operator is lost (\(kind)): \(why)", [.event: "operator.lost"])
+    private func lose(_ changes: [OperatorChange], _ why: String) {
+        for change in changes {
+            let kind = "\(change.kind.name)"
+            log.error("an event of an operator is lost (\(kind)): \(why)", [.event: "operator.lost"])
+        }
     }
 
     /// Stores events in the log of a single node, and returns whether it did.
@@ -129,11 +131,10 @@ final class ServedOperators: Sendable {
         guard count > 0 else { return }
         log.warning(
             "erasures of users have begun and not ended: erase these users again", [.count: count])
-        await record(
-            OperatorChange(
-                .operatorUserErase, of: "\(count) erasures that an earlier run has begun",
-                after: "not ended: erase these users again"),
-            by: OperatorName(user: getuid()))
+        let change = OperatorChange(
+            .operatorUserErase, of: "\(count) erasures that an earlier run has begun",
+            after: "not ended: erase these users again")
+        await record([change], by: OperatorName(user: getuid()))
     }
 
     /// Copies what a crash has left in the log alone.

@@ -11,8 +11,13 @@ package struct EventReader: Sendable {
     private static let pageSize = 5000
 
     package let log: any EventLog
+    /// The apps whose events are read; nil for all events. Events of no app are only among all.
+    private let apps: [AppID]?
 
-    package init(log: any EventLog) { self.log = log }
+    package init(log: any EventLog, apps: [AppID]? = nil) { (self.log, self.apps) = (log, apps) }
+
+    /// Returns the same with the events of these apps only, so that others count to no limit.
+    package func limited(to apps: [AppID]?) -> EventReader { EventReader(log: log, apps: apps) }
 
     /// The lines that were found, and the place that the reading has reached.
     package struct Found: Sendable {
@@ -51,29 +56,31 @@ package struct EventReader: Sendable {
         }
     }
 
-    /// A filter for events whose topic begins with a prefix. It computes each topic once per segment, not per event.
+    /// A filter for events of some apps whose topic begins with a prefix. It looks at each topic once per segment, not per
+    /// event.
     package struct TopicFilter {
         private let prefixes: [String]
+        private let apps: [AppID]?
         /// Whether events about webhooks are left out unless a prefix names them.
         private let isOfWebhook: Bool
         private var known: [UInt32: Bool] = [:]
 
-        package init(prefix: String) {
-            prefixes = [prefix]
-            isOfWebhook = false
+        package init(prefix: String, apps: [AppID]? = nil) {
+            (prefixes, self.apps, isOfWebhook) = ([prefix], apps, false)
         }
 
         package init(ofWebhook prefixes: [String]) {
-            self.prefixes = prefixes
-            isOfWebhook = true
+            (self.prefixes, apps, isOfWebhook) = (prefixes, nil, true)
         }
 
         mutating func takes(_ entry: borrowing LogEntry) -> Bool {
-            if !isOfWebhook, prefixes == [""] { return true }
+            if !isOfWebhook, apps == nil, prefixes == [""] { return true }
             let event = entry.event
             let key = UInt32(event.kind.rawValue) << 16 | UInt32(truncatingIfNeeded: (event.app ?? -1) + 1)
             if let answer = known[key] { return answer }
-            let answer = takes(event.kind.topic(of: entry.app))
+            let app = entry.app
+            let isOfApps = apps.map { apps in app.map { apps.contains($0) } ?? false } ?? true
+            let answer = isOfApps && takes(event.kind.topic(of: app))
             known[key] = answer
             return answer
         }
@@ -144,7 +151,7 @@ package struct EventReader: Sendable {
     package func forward(
         since: LogPosition, prefix: String, limit: Int, span: Span = Span()
     ) async throws -> Found {
-        var scan = ForwardScan(found: Found(next: since), filter: TopicFilter(prefix: prefix), span: span)
+        var scan = ForwardScan(found: Found(next: since), filter: TopicFilter(prefix: prefix, apps: apps), span: span)
         if log.partCount == 1 {
             try await read(part: 0, into: &scan, limit: limit)
             return scan.finish()
@@ -252,7 +259,7 @@ package struct EventReader: Sendable {
         // Of many parts, the last events are few in each.
         let stretch = isOnly ? 5000 : UInt64(max(100, min(5000, limit)))
         let maxScanned = max(Int(stretch), Self.maxScanned / max(1, found.bounds.count))
-        var filter = TopicFilter(prefix: prefix)
+        var filter = TopicFilter(prefix: prefix, apps: apps)
         var runs: [[ForwardScan.Line]] = []
         for (part, bounds) in found.bounds.enumerated() {
             var backwards = LogBackwards(log, part: part, bounds, stretch: stretch)

@@ -55,19 +55,25 @@ import Testing
                         detail: "client orders may not push to news: its \"push\" does not list that app"))
             await orders.send("push-batch/1", "\(Scene.envelope("c"))\n\(Scene.envelope("d", app: "news"))")
             #expect(try await orders.statuses().map(\.reason) == [nil, "forbidden"])
-            // PULL follows the same rules. Each rejection is an event with the client, the app and the message.
+            // PULL follows the same rules. Each rejection is an event with the client and the message, but it is not among
+            // those of an app which is not the client's. Nor does the client learn what is wrong with the message.
             let push = try await scene.peer(.push) { $0.security = keys.client(keys.orders) }
             await push.send("push/1", Scene.envelope("f", app: "news"))
-            await scene.ledger.wait { $0.notes == 3 }
+            let faulty = #"{"id":"g","app":"news","to":{"users":["ada"]},"badge":-1}"#
+            await push.send("push/1", faulty)
+            await push.send("push-batch/1", faulty)
+            await scene.ledger.wait { $0.notes == 5 }
             let notes = scene.ledger.notes
-            #expect(
-                notes.allSatisfy { $0.kind == .messageRejected && $0.reason == "forbidden" && $0.app == Scene.news })
-            #expect(notes.map(\.messageID?.text) == ["b", "d", "f"])
+            #expect(notes.allSatisfy { $0.kind == .messageRejected && $0.reason == "forbidden" && $0.app == nil })
+            #expect(notes.map(\.messageID?.text) == ["b", "d", "f", "g", "g"])
+            let details = notes.map { note in note.details.first { $0.name == "detail" }?.value }
+            let detail = "client orders may not push to news: its \"push\" does not list that app"
+            #expect(details == Array(repeating: .text(detail), count: 5))
             let clients = notes.map { $0.details.first { $0.name == "client" }?.value }
-            #expect(clients == [.text("orders"), .text("orders"), .text("orders")])
+            #expect(clients == Array(repeating: .text("orders"), count: 5))
             #expect(scene.ledger.facts.ids == ["a", "c"])
             let counts = await scene.until { $0.unanswered == 0 }
-            #expect(counts.clients["orders"]?.accepted == 2 && counts.clients["orders"]?.rejected == 3)
+            #expect(counts.clients["orders"]?.accepted == 2 && counts.clients["orders"]?.rejected == 5)
             #expect(scene.ledger.requests.map(\.client) == ["orders", "orders"])
         }
     }

@@ -1,6 +1,7 @@
 package import PushModel
 
-/// `GET /v1/cluster`: the nodes and partitions of the cluster, as this node sees them.
+/// `GET /v1/cluster`: the nodes and partitions of the cluster, as this node sees them. They concern all apps, so that a
+/// key of some apps gets what a single node answers.
 package struct GetCluster: Endpoint {
     package static let operation = Operation(
         .get, at: "/v1/cluster", id: "getCluster", access: .role(.observe), subject: "Server",
@@ -13,6 +14,6 @@ package struct GetCluster: Endpoint {
     }
 
     package func answer(_ input: NoInput, for caller: Caller) async -> Reply<ClusterAnswer> {
-        Reply(ClusterAnswer(cluster: await source.cluster()))
+        Reply(ClusterAnswer(cluster: caller.apps == nil ? await source.cluster() : nil))
     }
 }

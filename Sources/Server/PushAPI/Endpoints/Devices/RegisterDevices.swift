@@ -64,9 +64,10 @@ package struct RegisterDevices: RawBodyEndpoint {
         let document = try RequestInput.document(body)
         if let fault = InputFault(repeatedKeyIn: document) { throw Problem.invalid(fault) }
         guard let list = document.value("devices", in: document.root) else {
-            let answer = try await register([document.root], of: document, isTrial: input.isTrial, for: caller)[0]
+            let (answer, app) = try await register([document.root], of: document, isTrial: input.isTrial, for: caller)[
+                0]
             if let problem = answer.error { throw problem }
-            return Reply(.one(answer), change: input.isTrial ? nil : OperatorChange(added: answer, app: app(document)))
+            return Reply(.one(answer), change: input.isTrial ? nil : OperatorChange(added: answer, app: app))
         }
         guard document.kind(list) == .array, document.members(document.root).reduce(0, { count, _ in count + 1 }) == 1
         else {
@@ -82,22 +83,16 @@ package struct RegisterDevices: RawBodyEndpoint {
                     detail:
                         "there are \(elements.count) devices; 1 to \(Self.maxRegistrations) are allowed in a request"))
         }
-        let answers = try await register(elements, of: document, isTrial: input.isTrial, for: caller)
-        let apps = Set(elements.compactMap { app(document, at: $0) })
+        let done = try await register(elements, of: document, isTrial: input.isTrial, for: caller)
         return Reply(
-            .many(RegistrationListAnswer(devices: answers)),
-            change: input.isTrial
-                ? nil : OperatorChange(imported: answers, app: apps.count == 1 ? apps.first : nil))
+            .many(RegistrationListAnswer(devices: done.map(\.answer))),
+            changes: input.isTrial ? [] : OperatorChange.ofImport(done))
     }
 
-    /// Returns the app that a registration names.
-    private func app(_ document: JSONDocument, at position: JSONDocument.Position? = nil) -> AppID? {
-        document.value("app", in: position ?? document.root).flatMap { document.string($0) }.flatMap { AppID($0) }
-    }
-
+    /// Returns the results in the order of the elements, with the app of each device that was not refused.
     private func register(
         _ elements: [JSONDocument.Position], of document: JSONDocument, isTrial: Bool, for caller: Caller
-    ) async throws -> [RegistrationAnswer] {
+    ) async throws -> [(answer: RegistrationAnswer, app: AppID?)] {
         var answers: [RegistrationAnswer?] = []
         var taken: [DeviceRegistration] = []
         for element in elements {
@@ -117,8 +112,14 @@ package struct RegisterDevices: RawBodyEndpoint {
             throw Problem(
                 .internal, detail: "the registry returned \(done.count) results for \(taken.count) devices")
         }
-        var next = done.makeIterator()
-        return answers.map { answer in answer ?? next.next().map { Self.answer($0) } }.compactMap { $0 }
+        var next = zip(taken, done).makeIterator()
+        return answers.compactMap { answer in
+            if let answer { return (answer, nil) }
+            return next.next().map { taken, device in
+                let answer = Self.answer(device)
+                return (answer, answer.error == nil ? taken.app : nil)
+            }
+        }
     }
 
     private static func answer(_ device: RegisteredDevice) -> RegistrationAnswer {
@@ -163,11 +164,18 @@ extension OperatorChange {
             .operatorDeviceAdd, app: app, of: device.id.map { "device \($0)" }, after: device.change)
     }
 
-    fileprivate init(imported devices: [RegistrationAnswer], app: AppID?) {
-        var counts: [String: Int] = [:]
-        for device in devices { counts[device.change ?? "refused", default: 0] += 1 }
-        self.init(
-            .operatorDevicesImport, app: app, of: "\(devices.count) devices",
-            after: counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
+    /// Returns a change for each app that has got devices. What was refused has changed nothing, and may name an app of
+    /// others, or any that there never was.
+    fileprivate static func ofImport(_ devices: [(answer: RegistrationAnswer, app: AppID?)]) -> [OperatorChange] {
+        var counts: [AppID: [String: Int]] = [:]
+        for (answer, app) in devices {
+            guard let app, let change = answer.change else { continue }
+            counts[app, default: [:]][change, default: 0] += 1
+        }
+        return counts.sorted { $0.key.name < $1.key.name }.map { app, counts in
+            OperatorChange(
+                .operatorDevicesImport, app: app, of: "\(counts.values.reduce(0, +)) devices",
+                after: counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
+        }
     }
 }

@@ -56,11 +56,13 @@ package struct RemoveToken: Endpoint {
         let device = identities.device(of: input.app, token: try apps.address(token, of: input.app, at: "token"))
         let removed = try await devices.remove([device])
         let wasKnown = removed.contains(device)
+        let change = OperatorChange(
+            .operatorDeviceRemove, app: input.app, of: "device \(device)", before: wasKnown ? "known" : "unknown",
+            after: "erased")
+        // An app that there never was would get a topic of its own.
+        let isOfApp = wasKnown || apps.contains(input.app)
         return Reply(
-            .one(RemovalAnswer(id: device.description, removed: wasKnown)),
-            change: OperatorChange(
-                .operatorDeviceRemove, app: input.app, of: "device \(device)", before: wasKnown ? "known" : "unknown",
-                after: "erased"))
+            .one(RemovalAnswer(id: device.description, removed: wasKnown)), change: isOfApp ? change : nil)
     }
 
     /// Removes all addresses of an installation, at least those that it has at the beginning.

@@ -27,14 +27,18 @@ package struct CancelMessage: Endpoint {
         let family = try apps.family(input.app, for: caller)
         let (app, id) = (input.app, input.id)
         let client = caller == .local ? nil : caller.name
-        let results = await cancel((family?.members ?? [app]).map { CancelRequest(id, of: $0, by: client) })
+        let members = family?.members ?? [app]
+        let results = await cancel(members.map { CancelRequest(id, of: $0, by: client) })
         switch Cancellation(of: results) {
         case .cancelled(let counts):
             return Reply(
                 CancelledAnswer(id: id.text, counts: counts, members: family.map { Array(zip($0.members, results)) }),
-                change: OperatorChange(
-                    .operatorCancel, app: app, of: "message \(id.text)",
-                    after: "\(counts.sent) sent, \(counts.cancelled) cancelled"))
+                changes: zip(members, results).compactMap { app, result in
+                    guard case .cancelled(let counts) = result else { return nil }
+                    return OperatorChange(
+                        .operatorCancel, app: app, of: "message \(id.text)",
+                        after: "\(counts.sent) sent, \(counts.cancelled) cancelled")
+                })
         case .tooLate:
             throw Problem(
                 .tooLate,

@@ -37,20 +37,23 @@ package struct EraseUser: Endpoint {
                 problem = Problem(.internal, detail: "\(error)")
             }
             if fault.erased != ErasedUser() {
-                problem.change = change(fault.erased, of: input, to: "begun, and not ended")
+                problem.changes = changes(fault.erased, of: input, in: wanted, to: "begun, and not ended")
             }
             throw problem
         }
         guard erased != ErasedUser() else { throw input.unknown }
         return Reply(
             UserErasureAnswer(devices: erased.devices, messages: erased.messages),
-            change: change(
-                erased, of: input, to: erased.isContinued ? "erased, in more than one attempt" : "erased"))
+            changes: changes(
+                erased, of: input, in: wanted,
+                to: erased.isContinued ? "erased, in more than one attempt" : "erased"))
     }
 
-    private func change(_ erased: ErasedUser, of input: Input, to state: String) -> OperatorChange {
-        OperatorChange(
-            .operatorUserErase, app: input.app, of: "\(erased.devices) devices, \(erased.messages) messages",
+    private func changes(
+        _ erased: ErasedUser, of input: Input, in apps: [AppID]?, to state: String
+    ) -> [OperatorChange] {
+        input.changes(
+            .operatorUserErase, in: apps ?? [], of: "\(erased.devices) devices, \(erased.messages) messages",
             after: state)
     }
 }

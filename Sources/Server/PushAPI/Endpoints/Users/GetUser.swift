@@ -54,8 +54,8 @@ package struct GetUser: Endpoint {
         page.next = PageCursor(place.text)
         return Reply(
             page,
-            change: OperatorChange(
-                .operatorUserExport, app: input.path.app,
+            changes: input.path.changes(
+                .operatorUserExport, in: apps.compactMap { $0 },
                 of: "\(page.devices.count) devices, \(page.messages.count) messages"))
     }
 

@@ -18,6 +18,17 @@ package struct UserPath: EndpointInput {
         return [app]
     }
 
+    /// Returns what is recorded of a request of this kind: in each app of a caller that is limited to some, so that those
+    /// who may see these apps see it.
+    func changes(
+        _ kind: EventKind, in apps: [AppID], of found: String, after: String? = nil
+    ) -> [OperatorChange] {
+        if apps.isEmpty { return [OperatorChange(kind, of: found, after: after)] }
+        // Those who may see one app do not learn how much there is in another.
+        let what = apps.count == 1 ? found : "a user in \(apps.count) apps"
+        return apps.map { OperatorChange(kind, app: $0, of: what, after: after) }
+    }
+
     var unknown: Problem {
         Problem(.unknownUser, detail: "no address and no stored message of these apps names this user")
     }

@@ -5,11 +5,12 @@ from harness import main, Producer
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>'\"&{{7*7}}"
 
-# Names that producers and apps may choose: markup, another direction of writing, marks of direction, emoji, and length.
+# Names that producers and apps may choose: markup, another direction of writing, marks of direction, emoji, length, and
+# characters that no font draws.
 NAMES = [
     "שלום עולם", "admin\u202egnp.exe", "a\u2066b\u2069c", "👩‍👩‍👧‍👦 e\u0301\u0302\u0303", "javascript:alert(1)",
     "%2e%2e%2f%00", "..%2f..", "a/b?c#d", "#tag", "##", " spaces ", "constructor", "__proto__",
-    "\ufeffbom", "\u00a0nbsp\u00a0", "x" * 120, EVIL]
+    "a\u200bd\u00ada\u2060\U000e0041", "\ufeffbom", "\u00a0nbsp\u00a0", "x" * 120, EVIL]
 
 
 def watched(browser):
@@ -109,8 +110,8 @@ def hostile_names():
 
 
 def shown(name):
-    """A name as the page shows it: marks of direction are visible."""
-    for code in (0x202e, 0x2066, 0x2069, 0xfeff):
+    """A name as the page shows it: marks of direction are visible, and what no font draws."""
+    for code in (0x202e, 0x2066, 0x2069, 0xfeff, 0x200b, 0xad, 0x2060, 0xe0041):
         name = name.replace(chr(code), f"⟨U+{code:04X}⟩")
     return name
 

@@ -63,9 +63,9 @@ def client_rights():
     assert not any(has_message(socket) for socket in (deaf, unknown.socket, open_one.socket, watching.socket))
     told = replay(serve, keys=(server, *grafana), prefix="message/")[0]
     assert not {"three", "four", "five"} & {e.get("message_id") for e in told}
-    # A forbidden request has an event that names the client.
+    # A forbidden request has an event that names the client, and is not among those of the app.
     assert [(e["kind"], e["app"], e["reason"], e["client"]) for e in told if e.get("message_id") == "two"] == [
-        ("rejected", "news", "forbidden", "orders")], told
+        ("rejected", "-", "forbidden", "orders")], told
 
     # A reload changes rights, for existing and for new connections.
     clients["orders"]["push"] = ["news"]
