@@ -4,7 +4,7 @@ import Testing
 
 @testable import DeviceRegistrar
 
-/// The decisions of the registrar, one input after the other, and a random walk.
+/// The decisions of the registrar, one input after the other.
 @Suite struct RegistrarMachineTests {
     typealias Machine = RegistrarMachine
 
@@ -103,9 +103,33 @@ import Testing
         _ = machine.lost(now: .zero)
         #expect(
             sent(machine.wanted(old, profile: DeviceProfile(), now: .zero, wall: 1))
-                == .register(old, DeviceProfile(), replaces: nil))
+                == .register(old, DeviceProfile(), replaces: new))
+        #expect(sent(machine.answered(Machine.Answer(status: 200, device: "d"), now: .zero, wall: 1)) == nil)
+        #expect(machine.isSettled(wall: 1))
+    }
+
+    @Test func `After a lost answer, the former token takes the user back before a third token replaces it`() throws {
+        var machine = try registered(1)
+        let (old, lost, new) = (try Self.token(1), try Self.token(2), try Self.token(3))
+        _ = machine.wanted(lost, profile: DeviceProfile(), now: .zero, wall: 1)
+        _ = machine.lost(now: .zero)
         #expect(
-            sent(machine.answered(Machine.Answer(status: 200, device: "d"), now: .zero, wall: 1)) == .remove(new))
+            sent(machine.wanted(new, profile: DeviceProfile(), now: .zero, wall: 1))
+                == .register(old, DeviceProfile(), replaces: lost))
+        var refused = machine
+        let done = Machine.Answer(status: 200, device: "d")
+        #expect(sent(machine.answered(done, now: .zero, wall: 1)) == .register(new, DeviceProfile(), replaces: old))
+        #expect(sent(machine.answered(done, now: .zero, wall: 1)) == nil)
+        #expect(machine.isSettled(wall: 1))
+        // If the server does not take the former token any more, that does not block the one that the app has.
+        let refusal = Machine.Answer(status: 422)
+        #expect(sent(refused.answered(refusal, now: .zero, wall: 1)) == .remove(lost))
+        #expect(sent(refused.answered(done, now: .zero, wall: 1)) == .register(new, DeviceProfile(), replaces: old))
+        // Nor does one that the server has refused.
+        #expect(sent(refused.answered(refusal, now: .zero, wall: 1)) == nil && refused.memory.attempted.isEmpty)
+        #expect(
+            sent(refused.wanted(lost, profile: DeviceProfile(), now: .zero, wall: 1))
+                == .register(lost, DeviceProfile(), replaces: old))
     }
 
     @Test func `A removal during a registration follows it`() throws {
@@ -171,7 +195,8 @@ import Testing
         var machine = machine()
         _ = machine.wanted(try Self.token(1), profile: DeviceProfile(), now: .zero, wall: 0)
         let actions = machine.answered(Machine.Answer(status: status, code: "c", detail: "d"), now: .zero, wall: 0)
-        #expect(actions == [.show(.refused(RegistrarProblem(status: status, code: "c", detail: "d")))])
+        #expect(actions.last == .show(.refused(RegistrarProblem(status: status, code: "c", detail: "d"))))
+        #expect(sent(actions) == nil)
         #expect(sent(machine.elapsed(now: Machine.refusalPause, wall: 0)) != nil)
     }
 

@@ -19,14 +19,17 @@ import Testing
     private struct Server {
         var users: [PushToken: String] = [:]
         var seen: Set<SeenReport> = []
+        /// The user that the app has stated last.
+        var stated: String?
 
         mutating func carryOut(_ operation: Machine.Operation) {
+            if case .register(_, let profile, _) = operation { stated = profile.user ?? stated }
             switch operation {
             case .remove(let token): users[token] = nil
             case .register(let token, let profile, let replaces),
                 .registerAddress(_, let token, let profile, let replaces):
                 // A property that is absent stays, or is that of the former token.
-                let former = replaces.flatMap { users.removeValue(forKey: $0) }
+                let former = replaces.flatMap { users.removeValue(forKey: $0) }.flatMap { $0.isEmpty ? nil : $0 }
                 users[token] = profile.user ?? former ?? users[token] ?? ""
             case .report(let reports): seen.formUnion(reports)
             }
@@ -45,6 +48,8 @@ import Testing
         var server = Server()
         var app = App()
         var flying: Machine.Operation?
+        /// Whether the request under way is from before a removal, which undoes what it does.
+        var isUndone = false
         var saved: RegistrarMemory
         var now = Duration.zero
         var wall: Int64 = 0
@@ -68,9 +73,9 @@ import Testing
             }
         }
 
-        /// Hands the token of the app in, with the profile of a user.
+        /// Hands the token of the app in, with the profile of a user, or with one that leaves the user as it is.
         mutating func register() throws {
-            app.user = "u\(Int.random(in: 0...3, using: &random))"
+            app.user = Bool.random(using: &random) ? "u\(Int.random(in: 0...3, using: &random))" : nil
             app.token = try RegistrarWalkTests.token(0, .random(in: 0...4, using: &random))
             try handIn()
         }
@@ -92,6 +97,8 @@ import Testing
 
         mutating func remove() throws {
             app = App()
+            server.stated = nil
+            isUndone = flying != nil
             try take(machine.removalWanted(now: now, wall: wall))
         }
 
@@ -111,12 +118,19 @@ import Testing
         mutating func end(_ operation: Machine.Operation) throws {
             flying = nil
             let kind = Int.random(in: 0...5, using: &random)
-            if kind < 5 { server.carryOut(operation) }
+            if kind < 5 { carryOut(operation) }
+            isUndone = false
             switch kind {
             case 0...2: try take(machine.answered(Machine.Answer(status: 200, device: "d"), now: now, wall: wall))
             case 3...4: try take(machine.lost(now: now))
             default: try take(machine.answered(Machine.Answer(status: 503), now: now, wall: wall))
             }
+        }
+
+        mutating func carryOut(_ operation: Machine.Operation) {
+            let stated = server.stated
+            server.carryOut(operation)
+            if isUndone { server.stated = stated }
         }
 
         mutating func step(_ number: Int) throws {
@@ -142,7 +156,8 @@ import Testing
             for _ in 0..<300 {
                 if let operation = flying {
                     flying = nil
-                    server.carryOut(operation)
+                    carryOut(operation)
+                    isUndone = false
                     try take(machine.answered(Machine.Answer(status: 200, device: "d"), now: now, wall: wall))
                 } else {
                     now += .seconds(4000)
@@ -163,8 +178,12 @@ import Testing
         // No token is left on the server that the app does not have, and none with the user of before a removal,
         // whatever answers were lost.
         let tokens = [app.token].compactMap { $0 } + app.addresses.values
-        let wanted = Dictionary(uniqueKeysWithValues: tokens.map { ($0, app.user ?? "") })
-        #expect(walk.server.users == wanted)
+        #expect(Set(walk.server.users.keys) == Set(tokens))
+        if let token = app.token { #expect(walk.server.users[token] == app.user ?? walk.server.stated ?? "") }
+        // Without an installation, each address keeps the user that it had if the app states none.
+        if app.user != nil || app.token == nil {
+            #expect(app.addresses.values.allSatisfy { walk.server.users[$0] == app.user ?? "" })
+        }
         #expect(machine.memory.removals.isEmpty && machine.memory.attempted.isEmpty)
         #expect((machine.memory.addresses ?? []).allSatisfy { $0.attempted == nil })
     }

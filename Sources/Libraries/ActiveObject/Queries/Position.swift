@@ -143,10 +143,12 @@ private struct PositionReader {
         return bytes.prefix(Int(count))
     }
 
-    /// Reads all values up to the end. Returns nil if the bytes are damaged.
+    /// Reads all values up to the end. Returns nil if the bytes are damaged, or are more values than a table of SQLite
+    /// has columns.
     mutating func values() -> [SQLValue]? {
         var values: [SQLValue] = []
         while let tag = next() {
+            guard values.count < 2000 else { return nil }
             switch tag {
             case Tag.null: values.append(.null)
             case Tag.integer:

@@ -4,6 +4,8 @@ import FoundationEssentials
 /// encodes in the order of their hashes.
 ///
 /// A type that calls `encode(to:)` of a set in it, in place of a container's `encode`, gets the order of its hashes.
+///
+/// Each set of two and more elements encodes them twice, so that nested ones double the time with each level.
 func canonicalJSON(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -13,8 +15,9 @@ func canonicalJSON(_ value: some Encodable) throws -> String {
 /// Returns what an encoder encodes in place of a value.
 private func sorted(_ value: some Encodable) throws -> any Encodable {
     switch value {
-    // These contain no sets, and the encoder has forms of its own for the last four.
+    // These contain no sets, and the encoder has forms of its own for decimals, dates, data and URLs.
     case is Bool, is String, is any Numeric, is Date, is Data, is URL: value
+    case is [Int], is [Double], is [String]: value
     case let list as any UnorderedList: SortedValue(value: try list.inOrder())
     default: SortedValue(value: value)
     }
@@ -38,7 +41,8 @@ extension Dictionary: UnorderedList where Key: Encodable, Value: Encodable {
 }
 
 private func sortedByText<Element>(_ elements: [Element], key: (Element) -> some Encodable) throws -> [Element] {
-    try elements.map { (text: try canonicalJSON(key($0)), element: $0) }
+    guard elements.count > 1 else { return elements }
+    return try elements.map { (text: try canonicalJSON(key($0)), element: $0) }
         .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
         .map(\.element)
 }

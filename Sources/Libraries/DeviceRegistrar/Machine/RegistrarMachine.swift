@@ -49,6 +49,8 @@ struct RegistrarMachine: Sendable {
     private var token: PushToken?
     private var profile = DeviceProfile()
     private(set) var current: Operation?
+    /// Whether the registration under way is the first of its token: refused, it leaves nothing on the server.
+    private var isFirst = false
     private var failures = 0
     /// The time before which nothing is sent.
     private var pausedUntil: Duration?
@@ -147,17 +149,8 @@ struct RegistrarMachine: Sendable {
         case 401 where answer.code == "replayed", 408, 425, 429, 500...599:
             return failed(now: now, atLeast: answer.retryAfter ?? .zero)
         case 400, 413, 415, 422:
-            // Reports that the server does not understand would block those behind them.
-            if case .report(let reports) = operation {
-                memory.seen.removeAll { reports.contains($0) }
-                droppedReports += reports.count
-                return [.save(memory)] + proceed(now: now, wall: wall)
-            }
-            if case .registerAddress(let purpose, let token, _, _) = operation {
-                refused(purpose, with: token)
-                return [.save(memory)] + proceed(now: now, wall: wall)
-            }
-            return refused(answer, now: now)
+            guard dropped(operation) else { return [.save(memory)] + refused(answer, now: now) }
+            return [.save(memory)] + proceed(now: now, wall: wall)
         default: return refused(answer, now: now)
         }
     }
@@ -191,6 +184,27 @@ struct RegistrarMachine: Sendable {
         return [.save(memory)] + proceed(now: now, wall: wall)
     }
 
+    /// Gives up a request that the server does not understand, because it would block those behind it.
+    ///
+    /// - Returns: Whether it was given up. A removal, and the registration of the token of the app, are not.
+    private mutating func dropped(_ operation: Operation) -> Bool {
+        switch operation {
+        case .register(let token, _, let replaced):
+            if isFirst { memory.attempted.removeAll { $0 == token } }
+            guard token != self.token else { return false }
+            guard token == former, let replaced else { return true }
+            // It cannot take back what the lost one has.
+            memory.attempted.removeAll { $0 == replaced }
+            removeLater([replaced])
+        case .remove: return false
+        case .registerAddress(let purpose, let token, _, _): refused(purpose, with: token)
+        case .report(let reports):
+            memory.seen.removeAll { reports.contains($0) }
+            droppedReports += reports.count
+        }
+        return true
+    }
+
     private mutating func failed(now: Duration, atLeast least: Duration) -> [Action] {
         failures = min(failures + 1, 64)
         let pause = Backoff.pause(after: failures, first: Self.firstPause, max: Self.maxPause, jitter: &jitter)
@@ -216,9 +230,10 @@ struct RegistrarMachine: Sendable {
         var actions: [Action] = []
         if current == nil, pausedUntil.map({ $0 <= now }) ?? true, let operation = next(wall: wall) {
             current = operation
-            if case .register(let token, _, _) = operation, !memory.attempted.contains(token) {
+            if case .register(let token, _, _) = operation {
+                isFirst = !memory.attempted.contains(token)
                 attempt(token)
-                actions.append(.save(memory))
+                if isFirst { actions.append(.save(memory)) }
             }
             if case .registerAddress(let purpose, let token, _, _) = operation {
                 attempted(purpose, with: token)
@@ -231,14 +246,25 @@ struct RegistrarMachine: Sendable {
 
     private func next(wall: Int64) -> Operation? {
         if let token = memory.removals.first { return .remove(token) }
-        if let token, needsRegistration(token, wall: wall) {
-            let former = memory.registered?.token ?? memory.attempted.last { $0 != token }
-            return .register(token, profile, replaces: former == token ? nil : former)
-        }
+        if let token, needsRegistration(token, wall: wall) { return registration(of: token) }
         // Without a token of the app itself, the others state the profile.
         let address = nextAddress(profile, comparing: !sharesProfile || token == nil, wall: wall)
         if let address { return address }
         return memory.seen.isEmpty ? nil : .report(Array(memory.seen.prefix(Self.maxReports)))
+    }
+
+    /// The token that the server has, or may have had first.
+    private var former: PushToken? { memory.registered?.token ?? memory.attempted.first }
+
+    /// The registration that brings the server nearer to a token.
+    ///
+    /// If the answer to a registration was lost, either the former token or the lost one has the user and the tags on
+    /// the server. Before a third token can replace the former one, the former one takes them back.
+    private func registration(of token: PushToken) -> Operation {
+        guard let lost = memory.attempted.last(where: { $0 != token && $0 != former }) else {
+            return .register(token, profile, replaces: former == token ? nil : former)
+        }
+        return .register(former ?? token, profile, replaces: lost)
     }
 
     private mutating func attempt(_ token: PushToken) {

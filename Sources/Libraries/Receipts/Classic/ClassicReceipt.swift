@@ -35,21 +35,19 @@ public struct ClassicTransaction: Hashable, Sendable {
     /// The time of the refund or revocation; nil if there was none.
     public let cancelledAt: StoreTime?
 
-    /// Creates a transaction from its descriptions, the newest first. The newest that has a member counts for it.
-    init(_ transactionID: String, described descriptions: [ReceiptJSON]) {
-        func text(_ name: String) -> String? { descriptions.lazy.compactMap { Self.text($0[name]) }.first }
-        func time(_ name: String) -> StoreTime? { descriptions.lazy.compactMap { Self.time($0[name]) }.first }
+    init?(_ json: ReceiptJSON) {
+        guard let transactionID = Self.text(json["transaction_id"]) else { return nil }
         self.transactionID = transactionID
-        originalTransactionID = text("original_transaction_id")
-        productID = text("product_id")
-        purchasedAt = time("purchase_date_ms")
+        originalTransactionID = Self.text(json["original_transaction_id"])
+        productID = Self.text(json["product_id"])
+        purchasedAt = Self.time(json["purchase_date_ms"])
         // Receipts in the style of iOS 6 have milliseconds in expires_date.
-        expiresAt = time("expires_date_ms") ?? time("expires_date")
-        cancelledAt = time("cancellation_date_ms")
+        expiresAt = Self.time(json["expires_date_ms"]) ?? Self.time(json["expires_date"])
+        cancelledAt = Self.time(json["cancellation_date_ms"])
     }
 
     /// Returns a text, or the digits of a number: old receipts have numbers where newer ones have strings.
-    static func text(_ json: ReceiptJSON?) -> String? {
+    private static func text(_ json: ReceiptJSON?) -> String? {
         json?.string ?? json?.integer.map { "\($0)" }
     }
 

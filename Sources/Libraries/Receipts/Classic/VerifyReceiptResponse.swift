@@ -51,18 +51,12 @@ struct VerifyReceiptResponse {
             body: body)
     }
 
-    /// Returns the transactions, each once. The receipt is as old as the app's copy of it, and does not know of later
-    /// refunds.
+    /// Returns the transactions, each once, as the latest description has them. The receipt is as old as the app's copy
+    /// of it: it does not know of later refunds, nor of those that were reversed.
     private func transactions(in receipt: ReceiptJSON) -> [ClassicTransaction] {
         let latest = json["latest_receipt_info"]
         let all = (latest?.elements ?? [latest].compactMap { $0 }) + (receipt["in_app"]?.elements ?? []) + [receipt]
-        var found: [String: [ReceiptJSON]] = [:]
-        var order: [String] = []
-        for description in all {
-            guard let id = ClassicTransaction.text(description["transaction_id"]) else { continue }
-            if found[id] == nil { order.append(id) }
-            found[id, default: []].append(description)
-        }
-        return order.map { ClassicTransaction($0, described: found[$0] ?? []) }
+        var seen: Set<String> = []
+        return all.compactMap { ClassicTransaction($0) }.filter { seen.insert($0.transactionID).inserted }
     }
 }

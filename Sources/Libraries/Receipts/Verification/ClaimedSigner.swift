@@ -4,7 +4,7 @@ package enum ClaimedSigner: CaseIterable, Hashable, Sendable {
     case none
     /// The certificates must be verified, and then the signature.
     case unknown
-    /// The certificates were verified before, and have signed something: only the signature must be verified. Anyone can
-    /// have them, because they are in all data of the same signer.
+    /// The certificates were verified before, and have signed something: only the signature must be verified. Anyone
+    /// can have them, because they are in all data of the same signer.
     case known
 }

@@ -8,8 +8,8 @@ public import Foundation
 /// await cache.invalidate(tag: "catalog")
 /// ```
 ///
-/// Only answers to GET are stored. Requests with different credentials never share a response. Identical requests at the
-/// same time are one request to the server. Neither a redirect nor an answer that was redirected is stored.
+/// Only answers to GET are stored. Requests with different credentials never share a response. Identical requests at
+/// the same time are one request to the server. Neither a redirect nor an answer that was redirected is stored.
 public actor ResponseCache {
     let queue: RequestQueue
     private let bounds: CacheBounds
@@ -115,8 +115,8 @@ public actor ResponseCache {
         for flight in flights.values where flight.urlDigest == digest { detach(flight) }
     }
 
-    /// Removes the responses that were stored with a tag. A request for one of them that is under way does not store its
-    /// answer.
+    /// Removes the responses that were stored with a tag. A request for one of them that is under way does not store
+    /// its answer.
     public func invalidate(tag: String) {
         if tagged == nil { readTags() }
         let keys = tagged?.keys(tagged: tag) ?? []

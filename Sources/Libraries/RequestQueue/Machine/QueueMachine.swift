@@ -55,8 +55,8 @@ struct QueueMachine: Sendable {
     enum State: Sendable, Equatable {
         /// In the wait list. Can transition to: running, removed.
         case waiting
-        /// A transfer is under way, and last moved data at `heard`. Can transition to: stopping, pausing, waiting (after
-        /// a redirect), removed.
+        /// A transfer is under way, and last moved data at `heard`. Can transition to: stopping, pausing, waiting
+        /// (after a redirect), removed.
         case running(heard: Duration)
         /// The transfer was told to stop. The place is taken until its end is reported or `until` has passed. Can
         /// transition to: pausing (`error` is that of a timeout that permits a retry), removed.
@@ -142,15 +142,18 @@ struct QueueMachine: Sendable {
     }
 
     /// The request that gives way to one of a priority: of the lowest priority below, and of these one that has not
-    /// started, or the newest that waits for its next attempt; nil if there is none.
+    /// started, or the newest that waits for its next attempt; nil if there is none. Takes O(n) of all requests.
     private func leastUrgent(below priority: Priority) -> ID? {
         let waits = waiting.leastUrgent(below: priority)
         let bound = waits.flatMap { entries[$0]?.job.priority } ?? priority
-        let pauses = entries.filter { entry in
-            if case .pausing = entry.value.state { entry.value.job.priority < bound } else { false }
+        guard bound > .low else { return waits }
+        var least: (priority: Priority, id: ID)?
+        for (id, entry) in entries where entry.job.priority < bound {
+            guard case .pausing = entry.state else { continue }
+            if let least, (least.priority, id) < (entry.job.priority, least.id) { continue }
+            least = (entry.job.priority, id)
         }
-        let least = pauses.min { ($0.value.job.priority, $1.key) < ($1.value.job.priority, $0.key) }
-        return least?.key ?? waits
+        return least?.id ?? waits
     }
 
     /// The number of the last attempt of a request; 0 if it has none.

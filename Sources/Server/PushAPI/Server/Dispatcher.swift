@@ -59,7 +59,8 @@ struct Dispatcher: Sendable {
                     await journal?.record(answer.changes, by: caller, of: request)
                     loop.executeUnlessStopped {
                         send(answer, to: bound.wrapped)
-                        place?.leave()
+                        // To find the next search takes a while if many wait: not on this loop.
+                        if let place { Task { place.leave() } }
                     }
                 }
                 if match.endpoint.operation.isReading { responder.onClose = { task.cancel() } }

@@ -4,7 +4,7 @@ const svgName = "http://www.w3.org/2000/svg";
 const svgTags = new Set(["svg", "g", "path", "line", "rect", "text", "circle", "polyline", "polygon"]);
 
 // Emoji with the marks that make one picture of them; and all characters that have no picture, but tabs and line ends.
-const picture = String.raw`(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f?)\p{Emoji_Modifier}?`;
+const picture = String.raw`(?:(?:\p{Emoji_Presentation}|\p{Extended_Pictographic})\ufe0f?\p{Emoji_Modifier}?|[0-9#*]\ufe0f\u20e3)`;
 const unseen = new RegExp(
   String.raw`(${picture}(?:\u200d${picture})*)|(?![\t\n])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]`,
   "gu");

@@ -56,7 +56,7 @@ package final class SharedOwnerChanges: OwnerChanges {
         }
     }
 
-    /// The number of generations of which only the devices are known, each of 2 MiB.
+    /// The number of generations of which only the devices are known, each of 4 MiB.
     private static let mostForgotten = 8
 
     private let limit: Int
@@ -96,7 +96,10 @@ package final class SharedOwnerChanges: OwnerChanges {
         if latest == number { return nil }
         let isPersonal = message.isPersonal
         let (entry, forgotten) = table.withLock { table in
-            (table[device], table.forgotten(of: device, since: number, isPersonal: isPersonal))
+            let entry = table[device]
+            // The present user is known from a later change.
+            let isKnown = entry.map { isLater($0.number, than: number) } ?? false
+            return (entry, table.forgotten(of: device, since: number, isPersonal: isPersonal && !isKnown))
         }
         if let end = entry?.end, isLater(end.number, than: number) { return end.reason }
         if let forgotten { return forgotten }

@@ -217,7 +217,8 @@ import Testing
     @Test func `Invalid texts of positions are rejected`() throws {
         var random = SeededRandom(seed: 11)
         let text = Position<Sample>(signature: 5, values: ["name", 1, nil, 2.5, .blob(Data([1]))]).text
-        for text in ["", "A", "AQ", "!", text + "=", text + "A", "é", String(repeating: "A", count: 2_000_000)] {
+        let wide = Position<Sample>(signature: 5, values: Array(repeating: .null, count: 3000)).text
+        for text in ["", "A", "AQ", "!", text + "=", text + "A", "é", String(repeating: "A", count: 2_000_000), wide] {
             let error = #expect(throws: ActiveObjectError.self) { try Position<Sample>(text: text) }
             #expect(error?.code == .badPosition)
         }

@@ -1,7 +1,8 @@
-import ActiveObject
 import FoundationEssentials
 import TestSupport
 import Testing
+
+@testable import ActiveObject
 
 /// Values without an order, which JSON writes as lists: sets, and dictionaries whose keys are no names.
 @Suite struct UnorderedValueTests {
@@ -74,6 +75,30 @@ import Testing
                 await database.close()
             }
         }
+    }
+
+    /// A tree that counts how often each part of it is encoded.
+    private final class Node: Encodable, Hashable {
+        let children: Set<Node>
+        private(set) var encodings = 0
+
+        init(_ children: Set<Node> = []) { self.children = children }
+
+        static func == (left: Node, right: Node) -> Bool { left === right }
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+        func encode(to encoder: any Encoder) throws {
+            encodings += 1
+            var list = encoder.unkeyedContainer()
+            try list.encode(children)
+        }
+    }
+
+    @Test func `Nested sets of one element are encoded once`() throws {
+        let leaf = Node()
+        let tree = (0..<12).reduce(leaf) { node, _ in Node([node]) }
+        #expect(try canonicalJSON(tree).count == 52)
+        #expect(leaf.encodings == 1)
     }
 
     @Test func `The texts are those of JSON, with the elements in the order of their texts`() throws {

@@ -45,7 +45,7 @@ struct EventStream: Sendable {
             var lastSent = MonotonicTime.current()
             while !Task.isCancelled {
                 let found = try await read(after: at, isBehind: isBehind)
-                isBehind = found.hasMore
+                isBehind = isBehind && found.hasMore
                 // On a single node, events may be missing in the middle, too: after a restore from a backup.
                 if isFirst || isWhole {
                     for gap in found.gaps(since: at) {
@@ -79,9 +79,20 @@ struct EventStream: Sendable {
 
     /// Reads the next events. Until it has come to the end of the log, a stream takes turns with other requests.
     private func read(after place: LogPosition, isBehind: Bool) async throws -> EventReader.Found {
-        let turn = isBehind ? try await searches.enter(for: client) : nil
+        let turn = isBehind ? try await turn() : nil
         defer { turn?.leave() }
         return try await reader.forward(since: place, prefix: prefix, limit: Self.pageSize)
+    }
+
+    /// Waits for a turn, also while other requests have all places: the stream has begun.
+    private func turn() async throws -> SearchQueue.Place {
+        while true {
+            do {
+                return try await searches.enter(for: client)
+            } catch let problem as Problem where problem.code == .tooManyRequests {
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
     }
 
     /// Whether this process writes the whole log.

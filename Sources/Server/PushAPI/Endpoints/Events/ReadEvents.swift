@@ -122,7 +122,7 @@ package struct ReadEvents: RespondingEndpoint {
             }
             loop.executeUnlessStopped {
                 answer.send(to: bound.wrapped)
-                place.leave()
+                Task { place.leave() }
             }
         }
         responder.onClose = { task.cancel() }

@@ -8,6 +8,7 @@ import Receipts
 /// event, however often the App Store sends it.
 ///
 /// The App Store has no key. Its signature is the proof. See ``RefusalLimits`` for texts that do not have it.
+/// The header of a text is decoded before its limit is known, and once more for the verification.
 package struct ReceiveStoreNotification: Endpoint {
     package struct Input: EndpointInput {
         let signed: String

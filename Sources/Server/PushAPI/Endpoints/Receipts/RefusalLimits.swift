@@ -4,17 +4,17 @@ import Receipts
 
 /// The refused notifications that each address may send.
 ///
-/// Behind a reverse proxy, the App Store has the same address as everybody. So what a stranger sends must not use up what
-/// the App Store needs: texts are counted apart by the signer that they claim, and those with the certificates of the App
-/// Store only so that they take a bounded part of the processor's time.
+/// Behind a reverse proxy, the App Store has the same address as everybody. So what a stranger sends must not use up
+/// what the App Store needs: texts are counted apart by the signer that they claim, and those with the certificates of
+/// the App Store only so that they take a bounded part of the processor's time.
 struct RefusalLimits: Sendable {
     /// Texts without certificates. They are refused without a verification.
     private var unsigned = AddressRates(burst: 60, interval: .seconds(1), limit: 10_000)
-    /// Certificates that have signed nothing yet. Each verification takes less than a millisecond. After the start, the
-    /// App Store needs one of them.
+    /// Certificates that have signed nothing yet. Each verification takes less than a millisecond. The App Store needs
+    /// one of them for each certificate: after the start, and when Apple renews it.
     private var unknown = AddressRates(burst: 60, interval: .milliseconds(100), limit: 10_000)
-    /// Known certificates, of which anyone can have copies, and what they have signed for others. Each verification takes
-    /// a tenth of that.
+    /// Known certificates, of which anyone can have copies, and what they have signed for others. Each verification
+    /// takes a tenth of that.
     private var known = AddressRates(burst: 600, interval: .milliseconds(5), limit: 10_000)
 
     /// The length that counts as one text. Notifications are shorter, and a longer text takes more time.

@@ -38,8 +38,10 @@ package struct GetUser: Endpoint {
         guard !apps.isEmpty else { throw input.path.unknown }
         var place = try UserPlace(input.after, apps: apps.count)
         var page: UserAnswer
-        var emptyParts = 0
+        var parts = 0
         repeat {
+            // Also one that comes to the beginning of the log may have read all of a part.
+            if place.isOfMessages { parts += 1 }
             let (found, next) =
                 if place.isOfMessages {
                     try await messages(of: input.path.user, in: apps[place.app], after: place.after)
@@ -48,8 +50,7 @@ package struct GetUser: Endpoint {
                 }
             page = found
             place.advance(to: next, apps: apps.count)
-            if next != nil { emptyParts += 1 }
-        } while page.isEmpty && place.text != nil && emptyParts < Self.maxEmptyParts
+        } while page.isEmpty && place.text != nil && parts < Self.maxEmptyParts
         if page.isEmpty, input.after == nil, place.text == nil { throw input.path.unknown }
         page.next = PageCursor(place.text)
         return Reply(
