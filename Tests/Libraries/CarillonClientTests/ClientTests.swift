@@ -408,6 +408,97 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `Messages that were given back arrive, however much is between them and the start of their file`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let settings = SpoolSettings(directory: "\(directory.path)/spool")
+        let files = try SpoolFiles(settings)
+        let (a, b) = (IDKey("a"), otherApp(than: "a"))
+        _ = files.append(try (0..<200).map { try EncodedRequest(push("b-\($0)", app: b)) })
+        _ = files.append(try (0..<40).map { try EncodedRequest(push("a-\($0)", app: "a")) })
+        files.close()
+        await files.executor.shutDown()
+        enum Answer { case none, busy, accepted }
+        let answer = Locked(Answer.none)
+        let accepted = EventRecorder<String>()
+        let busy = { @Sendable (id: String) in "{\"id\":\"\(id)\",\"status\":\"busy\",\"retry_after_ms\":20}" }
+        let fake = try await FakeIntake { request in
+            let isA = request.ids.contains { $0.hasPrefix("a") }
+            switch isA ? answer.withLock({ $0 }) : .accepted {
+            case .none: return nil
+            case .busy: return FakeIntake.answer(to: request, status: busy)
+            case .accepted:
+                for id in request.ids { accepted.record(id) }
+                return FakeIntake.accepting(request)
+            }
+        }
+        let client = try client([fake.endpoint]) {
+            $0.spool = settings
+            $0.producer.window = 20
+            $0.producer.windowBytes = 400
+        }
+        // Several are under way when the first answer is busy, so that some go back to the spool.
+        let sent = await fake.requests.wait { $0.flatMap { $0.ids }.filter { $0.hasPrefix("a") }.count >= 3 }
+        answer.withLock { $0 = .busy }
+        for request in sent where request.ids[0].hasPrefix("a") {
+            await fake.send(FakeIntake.answer(to: request, status: busy), to: request.peer)
+        }
+        // One is left in the producer, which finds out when there is room.
+        await wait(while: await client.body.producer.spooling?.isIdle(but: a) != true)
+        answer.withLock { $0 = .accepted }
+        await wait(while: client.spooled > 0)
+        let ids = accepted.events.filter { $0.hasPrefix("a") }
+        #expect(ids.count == 40 && Set(ids).count == 40)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A message that does not fit beside those of a busy app goes out alone`() async throws {
+        let directory = try TemporaryDirectory()
+        let settings = SpoolSettings(directory: "\(directory.path)/spool")
+        let payload = Array("{\"x\":\"\(String(repeating: "x", count: 700))\"}".utf8)
+        func large(_ app: String) -> Push { Push(id: app, app: app, to: .user("ada"), payload: payload) }
+        let files = try SpoolFiles(settings)
+        let b = otherApp(than: "a")
+        _ = files.append([try EncodedRequest(large("a"))])
+        files.close()
+        await files.executor.shutDown()
+        let accepted = EventRecorder<String>()
+        let fake = try await FakeIntake { request in
+            FakeIntake.answer(to: request) { id in
+                if id == "a" { return "{\"id\":\"a\",\"status\":\"busy\",\"retry_after_ms\":60000}" }
+                accepted.record(id)
+                return "{\"id\":\"\(id)\",\"status\":\"accepted\",\"seq\":7}"
+            }
+        }
+        let client = try client([fake.endpoint]) {
+            $0.spool = settings
+            $0.producer.maxWaitingBytes = 1_000
+            $0.producer.drainTimeout = .zero
+        }
+        await wait(while: await client.body.producer.machine.busy.isEmpty)
+        #expect(try await client.push(large(b)).status == .spooled)
+        await accepted.wait(count: 1)
+        await wait(while: client.spooled > 1)
+        #expect(accepted.events == [b] && client.spooled == 1)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `The client waits longer for each connection that ends without an ack`() async throws {
+        let answers = Locked(false)
+        let fake = try await FakeIntake { request in answers.withLock { $0 } ? FakeIntake.accepting(request) : nil }
+        let client = try client([fake.endpoint, fake.endpoint]) { $0.producer.ackTimeout = .milliseconds(50) }
+        let pushing = Task { await outcome(of: client, "a") }
+        await wait(while: await client.body.producer.endpoints.failures < 4)
+        answers.withLock { $0 = true }
+        #expect(try await pushing.value.get().status == .accepted)
+        #expect(await client.body.producer.endpoints.failures == 0)
+        await client.shutdown()
+        await fake.stop()
+    }
+
     /// Returns an app that a spool tells apart from another one.
     private func otherApp(than app: String) -> String {
         var counts = AppCounts()
@@ -585,4 +676,9 @@ import Testing
         await client.shutdown()
         await silent.stop()
     }
+}
+
+extension Spooling {
+    /// Whether one record is under way, and all others that are left are parked ones of an app.
+    fileprivate func isIdle(but app: IDKey) -> Bool { total == 1 && !hasUnread && parked == [app] }
 }

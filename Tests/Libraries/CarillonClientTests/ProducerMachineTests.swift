@@ -264,6 +264,44 @@ import Testing
         #expect(machine.waitingBytes == 0)
     }
 
+    @Test func `Busy requests are sent again in their order, before younger ones`() throws {
+        var machine = machine { $0.maxBatch = 3 }
+        try submit(["a", "b", "c", "d"], to: &machine)
+        #expect(machine.next(now: Self.start)?.tickets.count == 3)
+        for id in ["a", "b", "c"] {
+            #expect(machine.receive(ack(id, .busy(.seconds(1))), now: Self.start) == nil)
+        }
+        let tickets = (0..<2).compactMap { _ in machine.next(now: Self.start + .seconds(9))?.tickets }
+        #expect(tickets == [(1...3).map { Ticket(number: $0) }, [Ticket(number: 4)]])
+    }
+
+    @Test func `A request that waits for the pause of its app does not hold up another app with its id`() throws {
+        var machine = machine()
+        try submit(["y"], to: &machine)
+        _ = machine.next(now: Self.start)
+        #expect(machine.receive(ack("y", .busy(.seconds(10))), now: Self.start) == nil)
+        try submit(["x", "z"], from: 2, to: &machine)
+        try submit(["x"], app: "news", from: 4, to: &machine)
+        #expect(machine.next(now: Self.start) == nil)
+        _ = machine.expire(now: Self.start + .seconds(1))
+        #expect(machine.next(now: Self.start + .seconds(1))?.tickets == [Ticket(number: 4)])
+        #expect(machine.receive(ack("x"), now: Self.start + .seconds(1))?.0 == Ticket(number: 4))
+        // Both are paused: nothing changes.
+        try submit(["x"], app: "news", from: 5, to: &machine)
+        var paused = Lane()
+        paused.pause(.seconds(10), now: Self.start)
+        machine.lanes[IDKey("news").hash] = paused
+        _ = machine.expire(now: Self.start + .seconds(2))
+        #expect(machine.held[IDKey("x").hash] == [Ticket(number: 5)])
+        let again = Self.start + .seconds(10)
+        let tickets = machine.next(now: again)?.tickets ?? []
+        #expect(tickets.sorted() == (1...3).map { Ticket(number: $0) } && Set(tickets).count == 3)
+        for id in ["x", "y", "z"] { #expect(machine.receive(ack(id), now: again) != nil) }
+        #expect(machine.next(now: again)?.tickets == [Ticket(number: 5)])
+        #expect(machine.receive(ack("x"), now: again)?.0 == Ticket(number: 5))
+        #expect(machine.isIdle && machine.claims.isEmpty && machine.held.isEmpty && machine.waitingBytes == 0)
+    }
+
     @Test func `An app is busy until its pause ends, also if the request that was busy has ended`() throws {
         var machine = machine()
         try submit(["a"], to: &machine)
@@ -341,5 +379,17 @@ import Testing
         #expect(machine.items.count == 1)
         #expect(machine.lanes[IDKey("shop").hash].map { $0.waiting } == 1)
         #expect(machine.lanes[IDKey("shop").hash].map { $0.length < 300 } == true)
+    }
+
+    @Test func `Cancelled requests leave no turns behind, also without a connection`() throws {
+        var machine = ProducerMachine(ProducerSettings())
+        for number in UInt64(1)...1_000 {
+            try submit(["x\(number)"], from: number, to: &machine)
+            _ = machine.cancel(Ticket(number: number), now: Self.start)
+        }
+        #expect(machine.turns.count <= 1)
+        try submit(["a"], from: 2_000, to: &machine)
+        machine.connected(now: Self.start)
+        #expect(machine.turns.count == 1 && machine.next(now: Self.start)?.tickets == [Ticket(number: 2_000)])
     }
 }

@@ -110,6 +110,7 @@ import Testing
                 if chance(0.9) { server.append(lines) }
             }
             #expect(machine.unacknowledged <= 20)
+            #expect(Set(machine.turns).count == machine.turns.count, "an app has one turn")
             #expect(machine.pending.count <= ProducerSettings.maxRequests)
         }
 

@@ -2,7 +2,8 @@
 struct EndpointMachine {
     let endpoints: [String]
     private(set) var current = 0
-    private var failures = 0
+    /// The number of failures since the last success.
+    private(set) var failures = 0
     /// Whether there was a connection in this round over the endpoints.
     private var wasConnected = false
     /// Whether names are looked up for IPv6 addresses now, otherwise for IPv4 addresses. libzmq tries one address only.

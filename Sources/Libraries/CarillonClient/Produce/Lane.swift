@@ -28,10 +28,18 @@ struct Lane {
         return length == 1
     }
 
-    /// Puts tickets in front. They keep their order.
+    /// Puts tickets in front, but behind older ones.
     mutating func prepend(_ front: [Ticket]) {
-        tickets.replaceSubrange(..<head, with: front)
+        guard let last = front.max() else { return }
+        let end = tickets[head...].firstIndex { $0 > last } ?? tickets.count
+        tickets.replaceSubrange(..<end, with: (tickets[head..<end] + front).sorted())
         head = 0
+    }
+
+    /// Removes the ticket of a request that waits elsewhere now.
+    mutating func remove(_ ticket: Ticket) {
+        if let index = tickets[head...].firstIndex(of: ticket) { tickets.remove(at: index) }
+        compact()
     }
 
     mutating func popFirst() -> Ticket? {
@@ -73,6 +81,8 @@ struct Lane {
     mutating func succeeded() {
         pauses = 0
     }
+
+    func isPaused(now: MonotonicTime) -> Bool { pausedUntil.map { $0 > now } ?? false }
 
     /// Ends a pause whose time has come. Returns the rest of it, or nil if the lane is not paused.
     mutating func remainingPause(now: MonotonicTime) -> Duration? {

@@ -33,7 +33,7 @@ extension Producer {
     private func changed(_ change: ClientConnection.Change) {
         switch change {
         case .connected:
-            endpoints.succeeded()
+            endpoints.connected()
             isBlocked = false
             machine.connected(now: loop.now)
             settings.log(.info, "connected", ["endpoint": endpoints.endpoint])

@@ -54,6 +54,8 @@ extension Producer {
     func receive(_ message: AckMessage) {
         tally.malformed += message.malformed
         let now = loop.now
+        // A peer that ends each connection without an answer is not asked at once again.
+        if !message.statuses.isEmpty { endpoints.succeeded() }
         for status in message.statuses {
             if case .busy = status.verdict { tally.busy += 1 }
             if let (ticket, outcome) = machine.receive(status, now: now) { finish(ticket, with: outcome) }

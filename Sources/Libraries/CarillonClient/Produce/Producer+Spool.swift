@@ -180,8 +180,8 @@ extension Producer {
         spooling.isReading = false
         self.spooling = spooling
         if let problem = page.problem { pauseReading(problem) }
-        feed()
-        storeAcknowledged()
+        // A page has no records if others were passed over up to its limit.
+        continueSpool()
         requestFlush()
     }
 
@@ -221,7 +221,8 @@ extension Producer {
                 let submission = Submission(
                     ticket: mailbox.nextTicket(), request: record.request, deadline: timeLeft,
                     waiter: .spool(record.number))
-                guard enter(submission) == nil else { break }
+                // What waits for busy apps may have all of the room. One message goes beside it.
+                guard enter(submission, isForced: shares.flowing == 0) == nil else { break }
                 self.spooling?.began(record.request)
                 shares.began(app)
             }

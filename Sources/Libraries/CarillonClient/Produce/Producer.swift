@@ -99,12 +99,13 @@ actor Producer {
         if let error = enter(limited(submission)) { submission.waiter.resume(with: .failed(error)) }
     }
 
-    /// Hands a request to the machine. Returns the error if there is no room.
-    func enter(_ submission: Submission) -> PushError? {
+    /// Hands a request to the machine. Returns the error if there is no room, and it is not forced.
+    func enter(_ submission: Submission, isForced: Bool = false) -> PushError? {
         guard !isClosed else { return .closed(inDoubt: false) }
         let now = loop.now
         if let error = machine.submit(
-            submission.request, ticket: submission.ticket, deadline: now + submission.deadline, now: now)
+            submission.request, ticket: submission.ticket, deadline: now + submission.deadline, now: now,
+            isForced: isForced)
         {
             tally.count(.failed(error))
             return error

@@ -83,8 +83,32 @@ extension ProducerMachine {
             }
             giveBack(lost.sorted(), isInDoubt: true)
         }
+        passPaused(now: now)
         dropIdleLanes(now: now)
         return (ended, isSilent)
+    }
+
+    /// Lets requests go before one with the same id that waits for the end of its app's pause, if theirs is not paused.
+    private mutating func passPaused(now: MonotonicTime) {
+        guard hasPaused else { return }
+        for (id, waiting) in held {
+            guard case .request(let ticket, unanswered: 0)? = claims[id],
+                let position = items.position(of: ticket.number), items[at: position].waitsInLane
+            else { continue }
+            let app = items[at: position].app
+            guard isPaused(app, now: now), waiting.contains(where: { !isPaused(appOf: $0, now: now) }) else { continue }
+            changeLane(of: app) { $0.remove(ticket) }
+            leaveTurns(app)
+            _ = stepBack(ticket, at: position)
+        }
+    }
+
+    private func isPaused(_ app: IDKey, now: MonotonicTime) -> Bool {
+        lanes[app.hash]?.isPaused(now: now) ?? false
+    }
+
+    private func isPaused(appOf ticket: Ticket, now: MonotonicTime) -> Bool {
+        items[ticket.number].map { isPaused($0.app, now: now) } ?? true
     }
 
     /// Whether only a new connection tells that the answers to ended requests do not come any more: because a request

@@ -47,6 +47,13 @@ extension ProducerMachine {
         return nil
     }
 
+    /// Takes an app out of the turns if its lane has become empty.
+    mutating func leaveTurns(_ app: IDKey) {
+        guard lanes[app.hash]?.isEmpty == true else { return }
+        turns.removeAll { $0 == app }
+        dropLane(app)
+    }
+
     private mutating func dropLane(_ app: IDKey) {
         if lanes[app.hash]?.pausedUntil == nil { lanes[app.hash] = nil }
     }

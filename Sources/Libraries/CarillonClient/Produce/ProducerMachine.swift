@@ -136,10 +136,12 @@ struct ProducerMachine {
     }
 
     /// Takes a request. Returns the error if there is no room.
+    ///
+    /// - Parameter isForced: Whether it is taken without room, too. That is for one message at a time.
     mutating func submit(
-        _ request: EncodedRequest, ticket: Ticket, deadline: MonotonicTime, now: MonotonicTime
+        _ request: EncodedRequest, ticket: Ticket, deadline: MonotonicTime, now: MonotonicTime, isForced: Bool = false
     ) -> PushError? {
-        guard hasRoom(for: request) else {
+        guard isForced || hasRoom(for: request) else {
             let pause = changeLane(of: request.appKey) { $0.remainingPause(now: now) } ?? nil
             return .busy(retryAfter: pause ?? .milliseconds(250))
         }
@@ -213,6 +215,7 @@ struct ProducerMachine {
                 changeLane(of: item.app) { lane in
                     lane.forgetOne { items.position(of: $0.number).map { items[at: $0].waitsInLane } ?? false }
                 }
+                leaveTurns(item.app)
             }
         }
         if item.isHeld {
