@@ -5,8 +5,10 @@ import PushModel
 struct ForgottenOwners {
     /// The number of the last change among these.
     private(set) var last: UInt32 = 0
-    private var changes: [UInt64]
-    private var ends: [UInt64]
+    /// Empty until there is one, so that a process without changes has no megabytes of zeros.
+    private var changes: [UInt64] = []
+    private var ends: [UInt64] = []
+    private let wordCount: Int
 
     /// The number of bits for each device, and how many of them are set.
     private static let bitsPerDevice = 32
@@ -16,8 +18,7 @@ struct ForgottenOwners {
     init(limit: Int) {
         var words = 1
         while words * UInt64.bitWidth < limit * Self.bitsPerDevice { words *= 2 }
-        changes = [UInt64](repeating: 0, count: words)
-        ends = changes
+        wordCount = words
     }
 
     /// Adds a change.
@@ -25,23 +26,25 @@ struct ForgottenOwners {
     /// - Parameter isEnd: Whether the device was not registered any more after it.
     mutating func add(_ device: DeviceID, number: UInt32, isEnd: Bool) {
         last = number
-        for place in Self.places(of: device) {
-            let (word, bit) = word(of: place)
-            changes[word] |= bit
-            if isEnd { ends[word] |= bit }
-        }
+        Self.set(device, in: &changes, of: wordCount)
+        if isEnd { Self.set(device, in: &ends, of: wordCount) }
     }
 
-    func hasChange(of device: DeviceID) -> Bool { isSet(device, in: changes) }
+    func hasChange(of device: DeviceID) -> Bool { Self.isSet(device, in: changes) }
 
     /// Whether the device was not registered any more after one of the changes.
-    func hasEnd(of device: DeviceID) -> Bool { isSet(device, in: ends) }
+    func hasEnd(of device: DeviceID) -> Bool { Self.isSet(device, in: ends) }
 
-    private func isSet(_ device: DeviceID, in filter: [UInt64]) -> Bool {
-        Self.places(of: device).allSatisfy { place in
-            let (word, bit) = word(of: place)
-            return filter[word] & bit != 0
-        }
+    // MARK: Bits
+
+    private static func set(_ device: DeviceID, in filter: inout [UInt64], of wordCount: Int) {
+        if filter.isEmpty { filter = [UInt64](repeating: 0, count: wordCount) }
+        for place in places(of: device) { filter[word(of: place, in: filter)] |= 1 << (place & 63) }
+    }
+
+    private static func isSet(_ device: DeviceID, in filter: [UInt64]) -> Bool {
+        !filter.isEmpty
+            && places(of: device).allSatisfy { filter[word(of: $0, in: filter)] & 1 << ($0 & 63) != 0 }
     }
 
     /// Ids of devices are hashes, so that their halves are good ones.
@@ -50,7 +53,7 @@ struct ForgottenOwners {
     }
 
     /// The number of words is a power of two.
-    private func word(of place: UInt64) -> (index: Int, bit: UInt64) {
-        (Int(truncatingIfNeeded: (place >> 6) & UInt64(changes.count - 1)), 1 << (place & 63))
+    private static func word(of place: UInt64, in filter: [UInt64]) -> Int {
+        Int(truncatingIfNeeded: (place >> 6) & UInt64(filter.count - 1))
     }
 }

@@ -5,8 +5,8 @@ package import PushStore
 package struct GetUser: Endpoint {
     /// The number of devices or messages on a page.
     static let pageSize = 100
-    /// The number of parts of the log without a message of the user after which an answer ends.
-    static let maxEmptyParts = 5
+    /// The number of parts of the log that an answer reads at most until it has something.
+    static let maxParts = 5
 
     package struct Input: EndpointInput {
         let path: UserPath
@@ -50,7 +50,7 @@ package struct GetUser: Endpoint {
                 }
             page = found
             place.advance(to: next, apps: apps.count)
-        } while page.isEmpty && place.text != nil && parts < Self.maxEmptyParts
+        } while page.isEmpty && place.text != nil && parts < Self.maxParts
         if page.isEmpty, input.after == nil, place.text == nil { throw input.path.unknown }
         page.next = PageCursor(place.text)
         return Reply(
