@@ -17,6 +17,27 @@ import Testing
         return try CarillonClient(settings)
     }
 
+    /// Stores messages as an earlier client has left them.
+    private func store(_ pushes: [Push], in settings: SpoolSettings) async throws {
+        let files = try SpoolFiles(settings)
+        #expect(files.append(try pushes.map { try EncodedRequest($0) }).allSatisfy { $0 == nil })
+        files.close()
+        await files.executor.shutDown()
+    }
+
+    /// Starts an intake that is busy for ids with "a", and accepts all others.
+    private func busyIntake(while isBusy: Locked<Bool>, accepted: EventRecorder<String>) async throws -> FakeIntake {
+        try await FakeIntake { request in
+            FakeIntake.answer(to: request) { id in
+                if id.hasPrefix("a"), isBusy.withLock({ $0 }) {
+                    return "{\"id\":\"\(id)\",\"status\":\"busy\",\"retry_after_ms\":20}"
+                }
+                accepted.record(id)
+                return "{\"id\":\"\(id)\",\"status\":\"accepted\",\"seq\":7}"
+            }
+        }
+    }
+
     private func push(_ id: String, app: String = "shop") -> Push {
         Push(id: id, app: app, to: .user("ada"), alert: "Hello")
     }
@@ -331,23 +352,12 @@ import Testing
         let directory = try TemporaryDirectory()
         var settings = SpoolSettings(directory: "\(directory.path)/spool")
         settings.answerWithin = .seconds(100_000)
-        let files = try SpoolFiles(settings)
         let b = otherApp(than: "a")
-        _ = files.append(try (0..<300).map { try EncodedRequest(push("a-\($0)", app: "a")) })
-        _ = files.append(try (0..<5).map { try EncodedRequest(push("b-\($0)", app: b)) })
-        files.close()
-        await files.executor.shutDown()
+        try await store(
+            (0..<300).map { push("a-\($0)", app: "a") } + (0..<5).map { push("b-\($0)", app: b) }, in: settings)
         let isBusy = Locked(true)
         let accepted = EventRecorder<String>()
-        let fake = try await FakeIntake { request in
-            FakeIntake.answer(to: request) { id in
-                if id.hasPrefix("a"), isBusy.withLock({ $0 }) {
-                    return "{\"id\":\"\(id)\",\"status\":\"busy\",\"retry_after_ms\":20}"
-                }
-                accepted.record(id)
-                return "{\"id\":\"\(id)\",\"status\":\"accepted\",\"seq\":7}"
-            }
-        }
+        let fake = try await busyIntake(while: isBusy, accepted: accepted)
         let client = try client([fake.endpoint]) { [settings] in
             $0.spool = settings
             $0.producer.window = 100
@@ -371,26 +381,14 @@ import Testing
     @Test func `The large messages of a busy app leave room for those of another one`() async throws {
         let directory = try TemporaryDirectory()
         let settings = SpoolSettings(directory: "\(directory.path)/spool")
-        let files = try SpoolFiles(settings)
         let payload = Array("{\"x\":\"\(String(repeating: "x", count: 100_000))\"}".utf8)
-        _ = files.append(
-            try (0..<40).map {
-                try EncodedRequest(Push(id: "a-\($0)", app: "a", to: .user("ada"), payload: payload))
-            })
-        _ = files.append(try (0..<5).map { try EncodedRequest(push("b-\($0)", app: "b")) })
-        files.close()
-        await files.executor.shutDown()
+        try await store(
+            (0..<40).map { Push(id: "a-\($0)", app: "a", to: .user("ada"), payload: payload) }
+                + (0..<5).map { push("b-\($0)", app: "b") },
+            in: settings)
         let isBusy = Locked(true)
         let accepted = EventRecorder<String>()
-        let fake = try await FakeIntake { request in
-            FakeIntake.answer(to: request) { id in
-                if id.hasPrefix("a"), isBusy.withLock({ $0 }) {
-                    return "{\"id\":\"\(id)\",\"status\":\"busy\",\"retry_after_ms\":20}"
-                }
-                accepted.record(id)
-                return "{\"id\":\"\(id)\",\"status\":\"accepted\",\"seq\":7}"
-            }
-        }
+        let fake = try await busyIntake(while: isBusy, accepted: accepted)
         let client = try client([fake.endpoint]) {
             $0.spool = settings
             $0.producer.windowBytes = 1 << 19
@@ -413,12 +411,9 @@ import Testing
     {
         let directory = try TemporaryDirectory()
         let settings = SpoolSettings(directory: "\(directory.path)/spool")
-        let files = try SpoolFiles(settings)
         let (a, b) = (IDKey("a"), otherApp(than: "a"))
-        _ = files.append(try (0..<200).map { try EncodedRequest(push("b-\($0)", app: b)) })
-        _ = files.append(try (0..<40).map { try EncodedRequest(push("a-\($0)", app: "a")) })
-        files.close()
-        await files.executor.shutDown()
+        try await store(
+            (0..<200).map { push("b-\($0)", app: b) } + (0..<40).map { push("a-\($0)", app: "a") }, in: settings)
         enum Answer { case none, busy, accepted }
         let answer = Locked(Answer.none)
         let accepted = EventRecorder<String>()
@@ -459,11 +454,8 @@ import Testing
         let settings = SpoolSettings(directory: "\(directory.path)/spool")
         let payload = Array("{\"x\":\"\(String(repeating: "x", count: 700))\"}".utf8)
         func large(_ app: String) -> Push { Push(id: app, app: app, to: .user("ada"), payload: payload) }
-        let files = try SpoolFiles(settings)
         let b = otherApp(than: "a")
-        _ = files.append([try EncodedRequest(large("a"))])
-        files.close()
-        await files.executor.shutDown()
+        try await store([large("a")], in: settings)
         let accepted = EventRecorder<String>()
         let fake = try await FakeIntake { request in
             FakeIntake.answer(to: request) { id in
@@ -607,10 +599,7 @@ import Testing
             settings.answerWithin = .milliseconds(1)
             settings.maxAge = limit
             settings.onRefused = { _, _, refusal in refused.record(refusal.reason) }
-            let files = try SpoolFiles(settings)
-            _ = files.append([try EncodedRequest(push("a"))])
-            files.close()
-            await files.executor.shutDown()
+            try await store([push("a")], in: settings)
             let silent = try await FakeIntake { _ in nil }
             let client = try client([silent.endpoint]) { $0.spool = settings }
             await refused.wait(count: 1)
@@ -626,10 +615,7 @@ import Testing
     @Test func `A damaged message of the spool is logged and counted, and the others go out`() async throws {
         let directory = try TemporaryDirectory()
         let settings = SpoolSettings(directory: "\(directory.path)/spool")
-        let files = try SpoolFiles(settings)
-        _ = files.append(try (0..<5).map { try EncodedRequest(push("m-\($0)")) })
-        files.close()
-        await files.executor.shutDown()
+        try await store((0..<5).map { push("m-\($0)") }, in: settings)
         let path = SpoolFile.path(1, in: settings.directory)
         let bytes = DiskFile.read(path, from: 0, count: 1 << 20)
         let second = try #require(SpoolRecord.read(bytes, at: 0)).end

@@ -175,16 +175,22 @@ def registry_log_bit_flip():
     serve.stop()
 
 
+def served(scene):
+    """Starts a server, which then has a device and a completed message. Returns it, and the number of the acceptance."""
+    serve = scene.serve()
+    serve.verb("devices", "add", "shop", token(1), "--user", "ada")
+    producer, monitor = Producer(serve), Monitor(serve, since=0)
+    newest = producer.push(note("before", token(1)))["seq"]
+    monitor.completed("before")
+    return serve, newest
+
+
 def missing_database():
     """A database that is lost or cut after an orderly stop is missed at the next start."""
     losses = [("ledger.db", None), ("ledger.db", 0), ("ledger.db", 1), ("registry.db", None), ("registry.db", 1)]
     for name, size in losses:
         scene = Scene()
-        serve = scene.serve()
-        serve.verb("devices", "add", "shop", token(1), "--user", "ada")
-        producer, monitor = Producer(serve), Monitor(serve, since=0)
-        newest = producer.push(note("before", token(1)))["seq"]
-        monitor.completed("before")
+        serve, newest = served(scene)
         serve.stop()
         path = os.path.join(scene.data, name)
         if size is None:
@@ -219,11 +225,7 @@ def killed_without_ledger():
     """After a kill, too, numbers go on above those of a ledger that is lost, and new changes of operators are listed."""
     for lost in (["ledger.db"], ["ledger.db", "registry.db"]):
         scene = Scene()
-        serve = scene.serve()
-        serve.verb("devices", "add", "shop", token(1), "--user", "ada")
-        producer, monitor = Producer(serve), Monitor(serve, since=0)
-        newest = producer.push(note("before", token(1)))["seq"]
-        monitor.completed("before")
+        serve, newest = served(scene)
         serve.verb("pause", "shop")
         serve.verb("resume", "shop")
         newest = max([newest] + pick(operator_events(serve), "seq"))
